@@ -1,0 +1,1 @@
+"""Fallgate: an admission webhook for Kubernetes Dynamic Resource Allocation."""

@@ -1,0 +1,186 @@
+"""JSON -> Claim, ClaimTemplate, in every API version (v1, v1beta2, v1beta1, v1alpha3). Never raises on odd input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from webhook.model.claim import (
+    ALL,
+    EXACT_COUNT,
+    AllocatedDevice,
+    Alternative,
+    Claim,
+    ClaimSpec,
+    ClaimTemplate,
+    Constraint,
+    OpaqueConfig,
+    Request,
+    RequestForm,
+    SelectorText,
+    Toleration,
+)
+from webhook.model.meta import read_meta
+from webhook.model.pointer import join
+from webhook.model.tolerant import Json, flag, integer, mapping, sequence, string_map, string_tuple, text
+
+#: API versions whose requests carry the fields of `exactly` themselves (dra-facts: v1beta1 and v1alpha3 are flat).
+FLAT_VERSIONS = frozenset({"resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3"})
+
+_ASK_KEYS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"})
+_ALTERNATIVE_KEYS = (_ASK_KEYS - {"adminAccess"}) | {"name"}
+_REQUEST_KEYS = frozenset({"name", "exactly", "firstAvailable"})
+
+
+def read_claim(raw: object) -> Claim:
+    """A ResourceClaim of any API version."""
+    body = mapping(raw)
+    status = mapping(body.get("status"))
+    api_version = text(body.get("apiVersion"))
+    return Claim(
+        api_version=api_version,
+        meta=read_meta(body),
+        spec=read_claim_spec(body.get("spec"), "/spec", api_version),
+        allocation=_read_allocation(status.get("allocation")),
+        reserved_for=tuple(text(mapping(item).get("uid")) for item in sequence(status.get("reservedFor"))),
+    )
+
+
+def read_claim_template(raw: object) -> ClaimTemplate:
+    """A ResourceClaimTemplate of any API version."""
+    body = mapping(raw)
+    outer = mapping(body.get("spec"))
+    claim_meta = mapping(outer.get("metadata"))
+    api_version = text(body.get("apiVersion"))
+    return ClaimTemplate(
+        api_version=api_version,
+        meta=read_meta(body),
+        spec=read_claim_spec(outer.get("spec"), "/spec/spec", api_version),
+        claim_labels=string_map(claim_meta.get("labels")),
+        claim_annotations=string_map(claim_meta.get("annotations")),
+    )
+
+
+def read_claim_spec(raw: object, pointer: str, api_version: str) -> ClaimSpec:
+    """A claim's spec found at `pointer` of an object of `api_version`."""
+    devices = mapping(mapping(raw).get("devices"))
+    base = join(pointer, "devices")
+    flat = api_version in FLAT_VERSIONS
+    return ClaimSpec(
+        pointer=pointer,
+        requests=tuple(
+            _read_request(mapping(item), join(base, "requests", i), flat)
+            for i, item in enumerate(sequence(devices.get("requests")))
+        ),
+        constraints=tuple(
+            _read_constraint(mapping(item), join(base, "constraints", i))
+            for i, item in enumerate(sequence(devices.get("constraints")))
+        ),
+        configs=tuple(
+            _read_config(mapping(item), join(base, "config", i)) for i, item in enumerate(sequence(devices.get("config")))
+        ),
+    )
+
+
+def _read_request(raw: Json, pointer: str, flat: bool) -> Request:
+    listed = tuple(
+        _read_alternative(mapping(item), join(pointer, "firstAvailable", i), _ALTERNATIVE_KEYS)
+        for i, item in enumerate(sequence(raw.get("firstAvailable")))
+    )
+    asked = _read_plain_ask(raw, pointer, flat)
+    form: RequestForm
+    if listed and asked:
+        form = "both"
+    elif listed:
+        form = "list"
+    elif asked:
+        form = "flat" if flat else "exactly"
+    else:
+        form = "none"
+    alternatives = (asked,) if asked and not listed else (*((asked,) if asked else ()), *listed)
+    return Request(name=text(raw.get("name")), pointer=pointer, form=form, alternatives=alternatives)
+
+
+def _read_plain_ask(raw: Json, pointer: str, flat: bool) -> Alternative | None:
+    if not flat:
+        exactly = raw.get("exactly")
+        if not isinstance(exactly, dict):
+            return None
+        ask = _read_alternative(exactly, join(pointer, "exactly"), _ASK_KEYS)
+        strange = tuple(sorted(raw.keys() - _REQUEST_KEYS - _ASK_KEYS))
+        return replace(ask, unknown=ask.unknown + strange) if strange else ask
+    # v1beta1 sends `deviceClassName: ""` beside firstAvailable: what counts is a value, not the key (dra-facts 1.2, 1.4).
+    if not any(raw.get(key) for key in _ASK_KEYS):
+        return None
+    return _read_alternative(raw, pointer, _ASK_KEYS | {"name", "firstAvailable"}, name="")
+
+
+def _read_alternative(raw: Json, pointer: str, known: frozenset[str], name: str | None = None) -> Alternative:
+    mode = text(raw.get("allocationMode")) or EXACT_COUNT
+    count = integer(raw.get("count"))
+    return Alternative(
+        name=text(raw.get("name")) if name is None else name,
+        device_class=text(raw.get("deviceClassName")),
+        pointer=pointer,
+        selectors=tuple(
+            SelectorText(
+                expression=text(mapping(mapping(item).get("cel")).get("expression")),
+                pointer=join(pointer, "selectors", i, "cel", "expression"),
+            )
+            for i, item in enumerate(sequence(raw.get("selectors")))
+        ),
+        allocation_mode=mode,
+        count=(count or 1) if mode == EXACT_COUNT else (0 if mode == ALL else count),
+        admin_access=flag(raw.get("adminAccess")),
+        tolerations=tuple(_read_toleration(mapping(item)) for item in sequence(raw.get("tolerations"))),
+        capacity=_read_capacity(raw.get("capacity")),
+        unknown=tuple(sorted(raw.keys() - known)),
+    )
+
+
+def _read_toleration(raw: Json) -> Toleration:
+    return Toleration(
+        key=text(raw.get("key")),
+        operator=text(raw.get("operator")) or "Equal",
+        value=text(raw.get("value")),
+        effect=text(raw.get("effect")),
+    )
+
+
+def _read_capacity(raw: object) -> dict[str, str]:
+    requests = mapping(mapping(raw).get("requests"))
+    return {key: str(value) for key, value in requests.items() if isinstance(value, str | int | float)}
+
+
+def _read_constraint(raw: Json, pointer: str) -> Constraint:
+    return Constraint(
+        requests=string_tuple(raw.get("requests")),
+        pointer=pointer,
+        match_attribute=text(raw.get("matchAttribute")),
+        distinct_attribute=text(raw.get("distinctAttribute")),
+    )
+
+
+def _read_config(raw: Json, pointer: str) -> OpaqueConfig:
+    opaque = mapping(raw.get("opaque"))
+    return OpaqueConfig(
+        requests=string_tuple(raw.get("requests")),
+        pointer=pointer,
+        driver=text(opaque.get("driver")),
+        parameters=opaque.get("parameters"),
+    )
+
+
+def _read_allocation(raw: Any) -> tuple[AllocatedDevice, ...] | None:
+    if not isinstance(raw, dict):
+        return None
+    return tuple(
+        AllocatedDevice(
+            request=text(item.get("request")),
+            driver=text(item.get("driver")),
+            pool=text(item.get("pool")),
+            device=text(item.get("device")),
+            admin_access=flag(item.get("adminAccess")),
+        )
+        for item in map(mapping, sequence(mapping(raw.get("devices")).get("results")))
+    )
