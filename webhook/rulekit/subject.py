@@ -1,0 +1,55 @@
+"""The object under review as typed data, and whether there is anything in it to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from webhook.model.claim import Claim, ClaimTemplate
+from webhook.model.claim_reading import read_claim, read_claim_template
+from webhook.model.cluster import Namespace
+from webhook.model.cluster_reading import read_namespace
+from webhook.model.device import DeviceClass
+from webhook.model.device_reading import read_class
+from webhook.model.pod import Pod, Workload
+from webhook.model.pod_reading import BUILT_IN_WORKLOADS, WorkloadKind, read_pod, read_workload
+
+Subject: TypeAlias = Claim | ClaimTemplate | Pod | Workload | Namespace | DeviceClass
+
+RESOURCE_GROUP = "resource.k8s.io"
+
+
+def read_subject(group: str, kind: str, raw: Any, workloads: Iterable[WorkloadKind] = BUILT_IN_WORKLOADS) -> Subject | None:
+    """`raw` as what its group and kind say it is; None for kinds that no rule reads."""
+    match group, kind:
+        case "resource.k8s.io", "ResourceClaim":
+            return read_claim(raw)
+        case "resource.k8s.io", "ResourceClaimTemplate":
+            return read_claim_template(raw)
+        case "resource.k8s.io", "DeviceClass":
+            return read_class(raw)
+        case "", "Pod":
+            return read_pod(raw)
+        case "", "Namespace":
+            return read_namespace(raw)
+    for workload in workloads:
+        if (workload.group, workload.kind) == (group, kind):
+            return read_workload(raw, workload)
+    return None
+
+
+def subject_kind(subject: Subject) -> str:
+    """The SubjectKind of a subject."""
+    match subject:
+        case Claim():
+            return "ResourceClaim"
+        case ClaimTemplate():
+            return "ResourceClaimTemplate"
+        case Pod():
+            return "Pod"
+        case Workload():
+            return "Workload"
+        case Namespace():
+            return "Namespace"
+        case _:
+            return "DeviceClass"

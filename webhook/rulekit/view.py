@@ -1,0 +1,188 @@
+"""What one review looks like to a rule: the object, its namespace, the claims behind it, the cluster, the policies.
+
+A View is made for one review and thrown away. It computes lazily and remembers; it never does I/O. What it looked for and did
+not find is in `wanted`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Literal
+
+from webhook.fleet.fleet import Fleet
+from webhook.fleet.nodes import NodeSet
+from webhook.model.claim import Claim, ClaimSpec, ClaimTemplate
+from webhook.model.cluster import Namespace
+from webhook.model.meta import Meta, ObjectRef
+from webhook.model.pod import Pod, PodClaim, Workload
+from webhook.model.pointer import field_path
+from webhook.model.review import Review
+from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.subject import Subject, subject_kind
+
+TIER_LABEL = "fallgate.dev/tier"
+#: Set by the resourceclaim controller on claims it generates (kubernetes pkg/controller/resourceclaim).
+POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodClaimSource:
+    """What an entry of a pod's spec.resourceClaims leads to.
+
+    `state`: "template" and "claim" when it was found (then `spec` is set), "missing" when it is named but not known, "unknown"
+    when the entry refers to something we do not know how to follow. `ref` names what was looked for. `annotations` are the
+    claim's or template's own, with the template's spec.metadata in front.
+    """
+
+    entry: PodClaim
+    state: Literal["template", "claim", "missing", "unknown"]
+    ref: ObjectRef | None = None
+    spec: ClaimSpec | None = None
+    claim: Claim | None = None
+    template: ClaimTemplate | None = None
+
+    @property
+    def via(self) -> str:
+        """`spec.resourceClaims[0] "gpu" -> ResourceClaimTemplate one-gpu`, for the context line of a message."""
+        target = f" -> {self.ref.kind} {self.ref.name}" if self.ref else ""
+        return f'{field_path(self.entry.pointer)} "{self.entry.name}"{target}'
+
+
+class View:
+    """One review, as rules see it."""
+
+    def __init__(
+        self, *, review: Review, subject: Subject, fleet: Fleet, policies: PolicySet, now: datetime, phase: str = "validate"
+    ) -> None:
+        self.review = review
+        self.subject = subject
+        self.fleet = fleet
+        self.policies = policies
+        self.now = now
+        self.phase = phase
+        self._wanted: dict[ObjectRef, None] = {}
+
+    @property
+    def wanted(self) -> tuple[ObjectRef, ...]:
+        """What was looked for and not found so far."""
+        return tuple(self._wanted)
+
+    def want(self, ref: ObjectRef) -> None:
+        """Note that `ref` was looked for and not found."""
+        self._wanted[ref] = None
+
+    @property
+    def kind(self) -> str:
+        """The SubjectKind of the object."""
+        return subject_kind(self.subject)
+
+    @property
+    def meta(self) -> Meta:
+        """The object's own metadata (a Workload's, not its pod template's)."""
+        return self.subject.meta
+
+    @property
+    def namespace_name(self) -> str:
+        """The object's namespace; for a Namespace its own name."""
+        return self.review.namespace or self.meta.namespace or (self.meta.name if self.kind == "Namespace" else "")
+
+    @cached_property
+    def namespace(self) -> Namespace:
+        """The object's namespace; one without labels when nothing is known of it."""
+        if isinstance(self.subject, Namespace):
+            return self.subject
+        known = self.fleet.namespaces.get(self.namespace_name)
+        if known is not None:
+            return known
+        if self.namespace_name:
+            self.want(ObjectRef(kind="Namespace", namespace="", name=self.namespace_name))
+        return Namespace(meta=Meta(name=self.namespace_name), known=False)
+
+    @cached_property
+    def tier(self) -> str:
+        """The namespace's tier, the policies' default tier, or ""."""
+        return self.namespace.labels.get(TIER_LABEL) or self.policies.default_tier
+
+    @property
+    def pod(self) -> Pod | None:
+        """The pod under review: a Pod, or a Workload's pod template. None for everything else."""
+        if isinstance(self.subject, Pod):
+            return self.subject
+        return self.subject.pod if isinstance(self.subject, Workload) else None
+
+    @property
+    def claim_spec(self) -> ClaimSpec | None:
+        """The spec under review of a ResourceClaim or ResourceClaimTemplate."""
+        return self.subject.spec if isinstance(self.subject, Claim | ClaimTemplate) else None
+
+    @cached_property
+    def pod_claims(self) -> tuple[PodClaimSource, ...]:
+        """The claims of the pod under review, each followed to its template or claim."""
+        pod = self.pod
+        return () if pod is None else tuple(self.follow(pod, entry) for entry in pod.claims)
+
+    def follow(self, pod: Pod, entry: PodClaim) -> PodClaimSource:
+        """What `entry` of `pod` leads to in the pod's namespace."""
+        namespace = pod.meta.namespace or self.namespace_name
+        if entry.template_name:
+            ref = ObjectRef(kind="ResourceClaimTemplate", namespace=namespace, name=entry.template_name)
+            template = self.fleet.templates.get((namespace, entry.template_name))
+            if template is not None:
+                return PodClaimSource(entry=entry, state="template", ref=ref, spec=template.spec, template=template)
+            self.want(ref)
+            return PodClaimSource(entry=entry, state="missing", ref=ref)
+        if entry.claim_name:
+            ref = ObjectRef(kind="ResourceClaim", namespace=namespace, name=entry.claim_name)
+            claim = self.fleet.claims.get((namespace, entry.claim_name))
+            if claim is not None:
+                return PodClaimSource(entry=entry, state="claim", ref=ref, spec=claim.spec, claim=claim)
+            self.want(ref)
+            return PodClaimSource(entry=entry, state="missing", ref=ref)
+        return PodClaimSource(entry=entry, state="unknown")
+
+    @property
+    def generated(self) -> bool:
+        """Whether the claim under review was generated from a template (it says which entry of its owner it is for)."""
+        return isinstance(self.subject, Claim) and bool(
+            self.meta.annotations.get(POD_CLAIM_ANNOTATION) and self.meta.controller
+        )
+
+    @cached_property
+    def owner_pod(self) -> Pod | None:
+        """The pod that owns the claim under review. None for claims of PodGroups, hand-made claims, unknown pods."""
+        owner = self.meta.controller
+        if not isinstance(self.subject, Claim) or owner is None or owner.kind != "Pod" or owner.api_version != "v1":
+            return None
+        pod = self.fleet.pods.get((self.namespace_name, owner.name))
+        if pod is not None and pod.meta.uid == owner.uid:
+            return pod
+        self.want(ObjectRef(kind="Pod", namespace=self.namespace_name, name=owner.name))
+        return None
+
+    @cached_property
+    def feasible(self) -> NodeSet:
+        """The nodes that matter: the pod's (or the owner pod's) feasible nodes, all nodes for a claim or template alone."""
+        pod = self.pod or self.owner_pod
+        return self.fleet.nodes.feasible(pod) if pod is not None else self.fleet.nodes.all
+
+    @cached_property
+    def controller_meta(self) -> Meta | None:
+        """The metadata of the controller of the pod under review (or of the claim's owner pod), as far as it is known."""
+        pod = self.pod or self.owner_pod
+        owner = pod.meta.controller if pod is not None else None
+        return self.fleet.controllers.get(owner.uid) if owner is not None else None
+
+    @cached_property
+    def memo(self) -> dict[object, object]:
+        """Scratch space of this review, for functions of rulekit that several rules call with the same arguments."""
+        return {}
+
+
+def annotations_of(source: PodClaimSource) -> Mapping[str, str]:
+    """The annotations that count for what a pod's claim entry leads to (a template's spec.metadata wins over its own)."""
+    if source.template is not None:
+        return {**source.template.meta.annotations, **source.template.claim_annotations}
+    return source.claim.meta.annotations if source.claim is not None else {}
