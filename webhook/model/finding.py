@@ -62,6 +62,7 @@ class Decision:
 
     `patch` is returned, `would_patch` is what a mutation in audit or warn mode would have returned.
     `wanted` are objects that were not known and would have mattered: the edge may fetch them once and ask again.
+    `help` is the organisation's own line, shown under a denial.
     `internal_error` is set when a rule crashed and the configured stance answered.
     """
 
@@ -74,4 +75,5 @@ class Decision:
     would_patch: tuple[PatchOp, ...] = ()
     audit_annotations: Mapping[str, str] = field(default_factory=dict)
     wanted: tuple[ObjectRef, ...] = ()
+    help: str = ""
     internal_error: str = ""

@@ -226,9 +226,12 @@ class ModeCap:
 RulePolicy: TypeAlias = FallbackCompatibility | TierFallback | DeviceOwnership | Checks | ClaimRule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PolicySet:
-    """All policies in force, each kind in file order. `digest` is 12 hex digits over all of them."""
+    """All policies in force, each kind in file order. `digest` is 12 hex digits over all of them.
+
+    Compared and hashed by identity, so that what is derived from a set can be remembered cheaply.
+    """
 
     digest: str = ""
     catalog: tuple[CatalogModel, ...] = ()

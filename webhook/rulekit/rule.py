@@ -42,7 +42,9 @@ class Rule:
     """A rule. `check(view, policy)` yields findings; `mutate(view, policy)` proposes a change.
 
     `policy` is an instance of the policy kind that switched the rule on. Both are pure functions of their arguments.
-    A rule is asked on CREATE only, and about a Workload or Namespace also when what it reads has changed.
+    A rule is asked on CREATE only, and about a Workload, Namespace or DeviceClass also when what it reads has changed.
+    `reads_fleet` is False for rules that decide from the object, its namespace and the server's version alone: only those may
+    deny when the facts about the cluster are stale.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Rule:
     check: Callable[[View, Any], Iterable[Finding]]
     phases: frozenset[Phase] = field(default_factory=lambda: frozenset({"validate"}))
     mutate: Callable[[View, Any], Mutation] | None = None
+    reads_fleet: bool = True
 
     def reason(self, reason_id: str) -> Reason:
         """The reason with that id. Raises KeyError when the rule does not declare it."""

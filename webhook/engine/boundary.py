@@ -1,0 +1,74 @@
+"""What is never judged: whose requests, which objects, which operations pass by every rule.
+
+Rules of this file (DESIGN: "Never"):
+1. Finalizer, status and metadata-only updates pass: a claim denied today may exist from yesterday, and must be deletable.
+2. What kube-scheduler creates for extended resources passes, and only that: the annotation alone can be forged.
+3. Excluded namespaces pass, also when the webhook configuration forgot them.
+"""
+
+from __future__ import annotations
+
+from webhook.engine.settings import EngineSettings
+from webhook.model.claim import Claim
+from webhook.model.cluster import Namespace
+from webhook.model.device import DeviceClass
+from webhook.model.pod import Workload
+from webhook.model.review import Review
+from webhook.model.tolerant import at, mapping
+from webhook.rulekit.subject import Subject
+
+#: Set by kube-scheduler on the claims it makes for extended resources (KEP-5004).
+EXTENDED_CLAIM_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
+LABEL_PREFIX = "fallgate.dev/"
+#: The label that opens a namespace for adminAccess (since 1.34).
+ADMIN_ACCESS_LABEL = "resource.kubernetes.io/admin-access"
+
+
+def passes_by(review: Review, settings: EngineSettings) -> str:
+    """Why the request is not even read, or ""."""
+    if review.subresource:
+        return f"subresource {review.subresource}"
+    if review.operation not in ("CREATE", "UPDATE"):
+        return f"operation {review.operation}"
+    if review.object is None:
+        return "no object"
+    if review.namespace in settings.excluded_namespaces:
+        return f"namespace {review.namespace} is excluded"
+    return ""
+
+
+def not_judged(review: Review, subject: Subject, settings: EngineSettings) -> str:
+    """Why no rule is asked about the object, or ""."""
+    if isinstance(subject, Claim) and is_schedulers_claim(review, subject, settings):
+        return "made by the scheduler for extended resources"
+    if review.operation == "CREATE" or _changed(review, subject):
+        return ""
+    return "nothing that rules read has changed"
+
+
+def is_schedulers_claim(review: Review, claim: Claim, settings: EngineSettings) -> bool:
+    """A special claim of kube-scheduler: marked, owned by a pod, and really sent by the scheduler."""
+    owner = claim.meta.controller
+    return (
+        claim.meta.annotations.get(EXTENDED_CLAIM_ANNOTATION) == "true"
+        and review.user.name in settings.scheduler_users
+        and owner is not None
+        and (owner.api_version, owner.kind) == ("v1", "Pod")
+    )
+
+
+def _changed(review: Review, subject: Subject) -> bool:
+    """Whether an UPDATE changes what rules read. Claims, templates and pods are immutable there: never."""
+    if isinstance(subject, Workload):
+        pointer = subject.pod.pointer
+        return bool(at(review.object, pointer) != at(review.old_object, pointer))
+    if isinstance(subject, Namespace):
+        return _own_labels(review.object) != _own_labels(review.old_object)
+    if isinstance(subject, DeviceClass):
+        return bool(mapping(review.object).get("spec") != mapping(review.old_object).get("spec"))
+    return False
+
+
+def _own_labels(raw: object) -> dict[str, object]:
+    labels = mapping(at(raw, "/metadata/labels"))
+    return {key: value for key, value in labels.items() if key.startswith(LABEL_PREFIX) or key == ADMIN_ACCESS_LABEL}

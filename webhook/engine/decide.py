@@ -1,0 +1,131 @@
+"""decide(review, fleet, policies, now) -> Decision: pure and total. No input, however odd, raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+from webhook.engine.annotations import audit_annotations
+from webhook.engine.boundary import not_judged, passes_by
+from webhook.engine.evaluate import Outcome, as_if_mutated, patched_view, run_checks, run_mutations
+from webhook.engine.modes import stricter
+from webhook.engine.render import denial, warning_lines
+from webhook.engine.settings import DEFAULTS, EngineSettings
+from webhook.fleet.fleet import Fleet
+from webhook.model.finding import Decision, Judged
+from webhook.model.meta import ObjectRef
+from webhook.model.review import Review
+from webhook.rulekit.injection import restore, strip_forged
+from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.subject import read_subject
+from webhook.rulekit.view import View
+
+ALLOW = Decision(allowed=True)
+
+#: HTTP codes of a denial: Forbidden, and InternalServerError when it is our own fault.
+FORBIDDEN, INTERNAL = 403, 500
+
+
+def decide(
+    review: Review,
+    fleet: Fleet,
+    policies: PolicySet,
+    now: datetime,
+    *,
+    phase: Literal["mutate", "validate"] = "validate",
+    settings: EngineSettings = DEFAULTS,
+) -> Decision:
+    """What to answer to `review` in the mutating or the validating call.
+
+    `now` decides about expiries and staleness. Never raises: a fault of ours is in `internal_error`, answered by the stance.
+    """
+    try:
+        return _decide(review, fleet, policies, now, phase, settings)
+    except Exception as crash:  # noqa: BLE001 - total by contract
+        return _faulty([f"{type(crash).__name__}: {crash}"], (), (), settings)
+
+
+def _decide(
+    review: Review, fleet: Fleet, policies: PolicySet, now: datetime, phase: str, settings: EngineSettings
+) -> Decision:
+    if passes_by(review, settings):
+        return ALLOW
+    subject = read_subject(review.group, review.kind, review.object, settings.workloads)
+    if subject is None:
+        return ALLOW
+    if phase == "mutate" and review.operation == "UPDATE":
+        stored = restore(review)
+        if stored:
+            return Decision(allowed=True, patch=stored, audit_annotations={"restored": "the stored spec of an injected object"})
+    if not_judged(review, subject, settings):
+        return ALLOW
+    view = View(review=review, subject=subject, fleet=fleet, policies=policies, now=now, phase=phase)
+    outcome = Outcome()
+    view = _mutated(view, settings, outcome) if phase == "mutate" else as_if_mutated(view, settings)
+    run_checks(view, settings, outcome)
+    return _decision(outcome, view.wanted, policies, settings)
+
+
+def _mutated(view: View, settings: EngineSettings, outcome: Outcome) -> View:
+    if view.review.operation != "CREATE":
+        return view
+    forged = strip_forged(view.review)
+    if forged:
+        outcome.patch.extend(forged)
+        view = patched_view(view, forged, settings)
+    return run_mutations(view, settings, outcome)
+
+
+def _decision(
+    outcome: Outcome, wanted: tuple[ObjectRef, ...], policies: PolicySet, settings: EngineSettings
+) -> Decision:
+    judged = _distinct(outcome.judged)
+    if outcome.crashes:
+        return _faulty(outcome.crashes, judged, wanted, settings)
+    denied = any(item.effect == "deny" for item in judged)
+    return Decision(
+        allowed=not denied,
+        code=FORBIDDEN if denied else 200,
+        message=denial(judged, help_line=settings.help) if denied else "",
+        findings=judged,
+        warnings=warning_lines(judged),
+        patch=() if denied else tuple(outcome.patch),
+        would_patch=tuple(outcome.would_patch),
+        audit_annotations=audit_annotations(judged, tuple(outcome.would_patch), policies),
+        wanted=wanted,
+        help=settings.help,
+    )
+
+
+def _distinct(found: Iterable[Judged]) -> tuple[Judged, ...]:
+    """Each thing once, by the strictest policy that says it, ordered by rule and path so that messages never jump about."""
+    best: dict[tuple[str, str, str, str, str], Judged] = {}
+    for item in found:
+        finding = item.finding
+        key = (finding.rule, finding.path, finding.place, finding.reason, finding.detail)
+        if key not in best or stricter(item.effect, best[key].effect):
+            best[key] = item
+    return tuple(best[key] for key in sorted(best))
+
+
+def _faulty(
+    crashes: list[str],
+    judged: tuple[Judged, ...],
+    wanted: tuple[ObjectRef, ...],
+    settings: EngineSettings,
+) -> Decision:
+    """Our own fault: what other rules denied stays denied; otherwise the stance answers, without a change to the object."""
+    denied = any(item.effect == "deny" for item in judged)
+    refused = denied or settings.stance == "deny"
+    apology = "Fallgate could not judge this object because of a fault of its own; its log has the details"
+    return Decision(
+        allowed=not refused,
+        code=(FORBIDDEN if denied else INTERNAL) if refused else 200,
+        message=(denial(judged, help_line=settings.help) if denied else apology) if refused else "",
+        findings=judged,
+        warnings=warning_lines(judged),
+        wanted=wanted,
+        help=settings.help,
+        internal_error="; ".join(crashes),
+    )

@@ -1,0 +1,145 @@
+"""Runs rules: their checks and mutations, with modes and exemptions applied to what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from webhook.engine.exemptions import apply_exemptions
+from webhook.engine.modes import capped, effective_mode
+from webhook.engine.plan import Step, mutations, steps
+from webhook.engine.settings import EngineSettings
+from webhook.model.finding import Finding, Judged, Mode, PatchOp
+from webhook.model.json_patch import apply_patch
+from webhook.rulekit.matching import applies
+from webhook.rulekit.policies import Checks
+from webhook.rulekit.rule import Mutation
+from webhook.rulekit.subject import read_subject
+from webhook.rulekit.view import View
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What has been gathered so far in one call. `crashes` names rules that failed, with the exception's text."""
+
+    judged: list[Judged] = field(default_factory=list)
+    patch: list[PatchOp] = field(default_factory=list)
+    would_patch: list[PatchOp] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
+
+
+def run_checks(view: View, settings: EngineSettings, outcome: Outcome) -> None:
+    """Ask every rule that is switched on for this object in this phase."""
+    for step in steps(view.policies, view.phase, view.kind):
+        mode = _mode(step, view, settings)
+        if mode == "off" or not applies(step.header.match, view):
+            continue
+        for finding in _guarded(step, view, outcome):
+            _judge(step, finding, mode, view, settings, outcome)
+
+
+def run_mutations(view: View, settings: EngineSettings, outcome: Outcome) -> View:
+    """Ask every mutating rule; returns the view of the object as patched so far.
+
+    Under enforce the operations go into the patch; otherwise into what would have been patched.
+    """
+    for step in mutations(view.policies, view.kind):
+        mode = _mode(step, view, settings)
+        if mode == "off" or not applies(step.header.match, view):
+            continue
+        mutation = _mutate(step, view, outcome)
+        for finding in mutation.findings:
+            said = _not_applied(finding) if mode == "warn" and mutation.ops else finding
+            _judge(step, said, mode, view, settings, outcome)
+        if mutation.ops:
+            (outcome.patch if mode == "enforce" else outcome.would_patch).extend(mutation.ops)
+            if mode == "enforce":
+                view = patched_view(view, mutation.ops, settings)
+    return view
+
+
+def as_if_mutated(view: View, settings: EngineSettings) -> View:
+    """The view of the object as the mutations that are not in force would have made it: what the other rules judge."""
+    for step in mutations(view.policies, view.kind):
+        mode = _mode(step, view, settings)
+        if mode in ("off", "enforce") or not applies(step.header.match, view):
+            continue
+        ops = _mutate(step, view, Outcome()).ops
+        if ops:
+            view = patched_view(view, ops, settings)
+    return view
+
+
+def patched_view(view: View, ops: tuple[PatchOp, ...], settings: EngineSettings) -> View:
+    """The same review with the operations applied to its object."""
+    review = replace(view.review, object=apply_patch(view.review.object, ops))
+    subject = read_subject(review.group, review.kind, review.object, settings.workloads)
+    return View(
+        review=review,
+        subject=subject or view.subject,
+        fleet=view.fleet,
+        policies=view.policies,
+        now=view.now,
+        phase=view.phase,
+    )
+
+
+def _mode(step: Step, view: View, settings: EngineSettings) -> Mode:
+    return effective_mode(step.header, step.rule.id, view, settings)
+
+
+def _guarded(step: Step, view: View, outcome: Outcome) -> Iterator[Finding]:
+    """The findings of a rule; a crash ends the rule, not the review."""
+    try:
+        yield from step.rule.check(view, step.policy)
+    except Exception as crash:  # noqa: BLE001 - a rule's fault must never become the request's
+        outcome.crashes.append(_crash_text(step, crash))
+
+
+def _mutate(step: Step, view: View, outcome: Outcome) -> Mutation:
+    if step.rule.mutate is None:
+        return Mutation()
+    try:
+        return step.rule.mutate(view, step.policy)
+    except Exception as crash:  # noqa: BLE001 - as above
+        outcome.crashes.append(_crash_text(step, crash))
+        return Mutation()
+
+
+def _crash_text(step: Step, crash: Exception) -> str:
+    return f"rule {step.rule.id} (policy {step.header.label}) failed: {type(crash).__name__}: {crash}"
+
+
+def _judge(step: Step, finding: Finding, mode: Mode, view: View, settings: EngineSettings, outcome: Outcome) -> None:
+    finding = replace(finding, policy=step.header.label)
+    policy = step.policy
+    if isinstance(policy, Checks):
+        wish = policy.rules.get(finding.reason, policy.rules.get(finding.rule))
+        if wish == "off":
+            return
+        if wish is not None:
+            finding = replace(finding, severity=wish)
+    effect = capped(finding.severity, _pinned(mode, step, finding, view))
+    if effect is None:
+        return
+    if effect == "deny" and step.rule.reads_fleet and _stale(view, settings):
+        effect = "warn"
+    outcome.judged.extend(apply_exemptions(view, Judged(finding=finding, mode=mode, effect=effect)))
+
+
+def _pinned(mode: Mode, step: Step, finding: Finding, view: View) -> Mode:
+    """Audit at most for what is newer than the revision the policies pin, so that an upgrade breaks nobody."""
+    pins = [checks.revision for checks in view.policies.checks if checks.revision is not None]
+    since = next((reason.since for reason in step.rule.reasons if reason.id == finding.reason), (0, 0))
+    return "audit" if pins and since > min(pins) and mode != "off" else mode
+
+
+def _stale(view: View, settings: EngineSettings) -> bool:
+    as_of = view.fleet.as_of
+    return as_of is not None and view.now - as_of > settings.stale_after
+
+
+def _not_applied(finding: Finding) -> Finding:
+    """In warn mode a change is not made: what it would have been is a warning, whatever its own weight."""
+    severity = "warn" if finding.severity == "note" else finding.severity
+    return replace(finding, severity=severity, detail=f"not done in warn mode: {finding.detail}")
