@@ -1,3 +1,119 @@
 """Who holds devices on which node: the device plugin's pods and allocated claims."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from webhook.fleet.inventory import Inventory
+from webhook.fleet.pool import PoolKey
+from webhook.model.claim import AllocatedDevice, Claim
+from webhook.model.pod import Pod
+
+#: Phases in which a pod holds nothing any more. One that is being deleted still holds.
+FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldDevice:
+    """A device that is allocated to a claim."""
+
+    claim: Claim
+    device: AllocatedDevice
+
+
+_PluginPods: TypeAlias = Mapping[str, Mapping[str, tuple[Pod, ...]]]
+_Allocated: TypeAlias = Mapping[PoolKey, tuple[HeldDevice, ...]]
+
+
+class Holdings:
+    """What is handed out. Results with adminAccess hold nothing: they share a device with whoever holds it."""
+
+    def __init__(self, inventory: Inventory, pods: Iterable[Pod], claims: Iterable[Claim]) -> None:
+        self._inventory = inventory
+        self._plugin_pods: _PluginPods = _by_node(pods)
+        self._allocated: _Allocated = _by_pool(claims)
+
+    def seen_with(self, inventory: Inventory) -> Holdings:
+        """The same pods and claims, with the devices placed by another inventory."""
+        other = Holdings.__new__(Holdings)
+        other._inventory = inventory
+        other._plugin_pods = self._plugin_pods
+        other._allocated = self._allocated
+        return other
+
+    def plugin_pods(self, node: str, resource: str) -> tuple[Pod, ...]:
+        """The pods bound to `node`, not finished, that were given the extended resource by a device plugin."""
+        return self._plugin_pods.get(node, {}).get(resource, ())
+
+    def plugin_held(self, node: str, resource: str) -> int:
+        """The units of the extended resource that these pods hold."""
+        return sum(units_held(pod, resource) for pod in self.plugin_pods(node, resource))
+
+    def plugin_resources(self, node: str) -> Iterable[str]:
+        """The extended resources that some pod on `node` holds through a device plugin."""
+        return self._plugin_pods.get(node, {}).keys()
+
+    def dra_held(self, node: str, driver: str) -> tuple[HeldDevice, ...]:
+        """The devices of `driver` on `node` that are allocated.
+
+        A device is on the node that its slice names, one that is not published any more on its pool's node, and when the
+        pool is gone on the node of the pool's name (what most drivers name their pools after). A device that several nodes
+        reach is on none of them.
+        """
+        pools = self._inventory.pools_bound_to(node)
+        keys = {pool.key for pool in pools if pool.driver == driver} | {(driver, node)}
+        return tuple(held for key in sorted(keys) for held in self._allocated.get(key, ()) if self.node_of(held.device) == node)
+
+    def holder(self, driver: str, pool: str, device: str) -> tuple[Claim, ...]:
+        """The claims to which a device is allocated: several when it can be shared."""
+        held = self._allocated.get((driver, pool), ())
+        return tuple(item.claim for item in held if item.device.device == device)
+
+    def node_of(self, allocated: AllocatedDevice) -> str:
+        """The node an allocated device is on; "" when several nodes reach it. For a pool that is gone its name, whether or not
+        there is such a node."""
+        pool = self._inventory.by_key.get((allocated.driver, allocated.pool))
+        if pool is None:
+            return allocated.pool
+        device = pool.by_name.get(allocated.device)
+        if device is not None:
+            return device.reach.node_name
+        # A pool without devices has no node of its own: its driver withdrew them.
+        return pool.node if pool.devices else pool.name
+
+
+def units_held(pod: Pod, resource: str) -> int:
+    """The units of an extended resource that a pod occupies: containers and sidecars together, or its largest init container
+    with the sidecars before it (k8s.io/component-helpers resource PodRequests)."""
+    running = sidecars = initialising = 0
+    for container in pod.containers:
+        amount = container.extended.get(resource, 0)
+        if container.kind == "init":
+            initialising = max(initialising, sidecars + amount)
+            continue
+        if container.kind == "sidecar":
+            sidecars += amount
+        running += amount
+    return max(running, initialising)
+
+
+def _by_node(pods: Iterable[Pod]) -> _PluginPods:
+    found: dict[str, dict[str, list[Pod]]] = {}
+    for pod in pods:
+        if not pod.node_name or pod.phase in FINISHED_PHASES:
+            continue
+        for resource in pod.extended:
+            if resource not in pod.extended_by_dra:
+                found.setdefault(pod.node_name, {}).setdefault(resource, []).append(pod)
+    return {node: {resource: tuple(held) for resource, held in by.items()} for node, by in found.items()}
+
+
+def _by_pool(claims: Iterable[Claim]) -> _Allocated:
+    found: dict[PoolKey, list[HeldDevice]] = {}
+    for claim in claims:
+        for device in claim.allocation or ():
+            if not device.admin_access:
+                found.setdefault((device.driver, device.pool), []).append(HeldDevice(claim, device))
+    return {key: tuple(held) for key, held in found.items()}

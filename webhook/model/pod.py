@@ -66,6 +66,8 @@ class Pod:
 
     `required_terms` are the raw nodeSelectorTerms of required node affinity, None when there is no required affinity.
     `claim_statuses` maps a spec.resourceClaims name to the generated claim's name. `phase` is status.phase.
+    `extended_claim` names the claim that the scheduler made for extended resources, `extended_by_dra` the resources it serves
+    (status.extendedResourceClaimStatus).
     """
 
     meta: Meta
@@ -80,6 +82,8 @@ class Pod:
     containers: tuple[Container, ...] = ()
     claim_statuses: Mapping[str, str] = field(default_factory=dict)
     phase: str = ""
+    extended_claim: str = ""
+    extended_by_dra: frozenset[str] = frozenset()
 
     @property
     def extended(self) -> Mapping[str, int]:

@@ -55,6 +55,7 @@ def read_pod(raw: object, pointer: str = "") -> Pod:
         text(item.get("name")): text(item.get("resourceClaimName"))
         for item in map(mapping, sequence(status.get("resourceClaimStatuses")))
     }
+    special = mapping(status.get("extendedResourceClaimStatus"))
     return Pod(
         meta=read_meta(body),
         pointer=pointer,
@@ -74,6 +75,10 @@ def read_pod(raw: object, pointer: str = "") -> Pod:
         ),
         claim_statuses=statuses,
         phase=text(status.get("phase")),
+        extended_claim=text(special.get("resourceClaimName")),
+        extended_by_dra=frozenset(
+            text(item.get("resourceName")) for item in map(mapping, sequence(special.get("requestMappings")))
+        ),
     )
 
 
