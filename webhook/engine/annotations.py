@@ -19,16 +19,17 @@ def audit_annotations(judged: Sequence[Judged], would_patch: Sequence[PatchOp], 
     """`findings`: one line each, `effect rule/reason path: detail`; `would-patch`: the change that a mode held back."""
     found: dict[str, str] = {}
     if judged:
-        lines = (
-            f"{item.effect} {item.finding.rule}/{item.finding.reason} {item.finding.path or '-'} ({item.mode}): {item.finding.detail}"
-            for item in judged
-        )
-        found["findings"] = _cut("\n".join(lines))
+        found["findings"] = _cut("\n".join(_line(item) for item in judged))
     if would_patch:
         found["would-patch"] = _cut(json.dumps(list(would_patch), separators=(",", ":"), default=dict))
     if found and policies.digest:
         found["policies"] = policies.digest
     return found
+
+
+def _line(item: Judged) -> str:
+    finding = item.finding
+    return f"{item.effect} {finding.rule}/{finding.reason} {finding.path or '-'} ({item.mode}): {finding.detail}"
 
 
 def _cut(value: str) -> str:

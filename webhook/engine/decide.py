@@ -46,9 +46,7 @@ def decide(
         return _faulty([f"{type(crash).__name__}: {crash}"], (), (), settings)
 
 
-def _decide(
-    review: Review, fleet: Fleet, policies: PolicySet, now: datetime, phase: str, settings: EngineSettings
-) -> Decision:
+def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, phase: str, settings: EngineSettings) -> Decision:
     if passes_by(review, settings):
         return ALLOW
     subject = read_subject(review.group, review.kind, review.object, settings.workloads)
@@ -77,9 +75,7 @@ def _mutated(view: View, settings: EngineSettings, outcome: Outcome) -> View:
     return run_mutations(view, settings, outcome)
 
 
-def _decision(
-    outcome: Outcome, wanted: tuple[ObjectRef, ...], policies: PolicySet, settings: EngineSettings
-) -> Decision:
+def _decision(outcome: Outcome, wanted: tuple[ObjectRef, ...], policies: PolicySet, settings: EngineSettings) -> Decision:
     judged = _distinct(outcome.judged)
     if outcome.crashes:
         return _faulty(outcome.crashes, judged, wanted, settings)

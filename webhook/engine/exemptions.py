@@ -63,7 +63,14 @@ def _end(item: Exemption) -> datetime:
 
 def _said(judged: Judged, reason: str, detail: str, *, warn: bool) -> Judged:
     finding = replace(
-        judged.finding, reason=reason, severity="warn" if warn else "note", detail=detail, headline="", remedy="", via=(), place=""
+        judged.finding,
+        reason=reason,
+        severity="warn" if warn else "note",
+        detail=detail,
+        headline="",
+        remedy="",
+        via=(),
+        place="",
     )
     return Judged(finding=finding, mode=judged.mode, effect=capped(finding.severity, judged.mode) or "note")
 

@@ -25,7 +25,7 @@ def effective_mode(header: Header, rule: str, view: View, settings: EngineSettin
 
 
 def namespace_mode(view: View, rule: str) -> Mode | None:
-    """What the namespace's labels ask for: `fallgate.dev/mode.<rule-id>`, else `fallgate.dev/mode`. Other values do not count."""
+    """What the namespace's labels wish: `fallgate.dev/mode.<rule-id>`, else `fallgate.dev/mode`; None for any other value."""
     labels = view.namespace.labels
     for key in (f"{MODE_LABEL}.{rule}", MODE_LABEL):
         wish = labels.get(key)

@@ -3,5 +3,16 @@
 from __future__ import annotations
 
 from webhook.rulekit.rule import Rule
+from webhook.rules import (
+    admin_access_label,
+    feature_not_available,
+    forged_extended_claim,
+    queue_manager_unsupported,
+)
 
-ALL: tuple[Rule, ...] = ()
+ALL: tuple[Rule, ...] = (
+    admin_access_label.RULE,
+    feature_not_available.RULE,
+    forged_extended_claim.RULE,
+    queue_manager_unsupported.RULE,
+)
