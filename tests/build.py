@@ -1,4 +1,4 @@
-"""Builders for the raw objects that tests speak of. Each makes the smallest valid object; what a test is about it says itself."""
+"""Builders for the raw objects of tests. Each makes the smallest valid object; what a test is about it says itself."""
 
 from __future__ import annotations
 
