@@ -1,0 +1,49 @@
+# Short targets; CI calls only these. `make help` lists them.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Fallgate needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+setup: $(READY) ## make the virtual environment
+
+demo: $(READY) ## set up, start the server and show the main job on examples/
+	@$(BIN)/python -m examples.demo
+
+test: $(READY) ## set up and run the fast suite
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: $(READY) ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## time decide against decoding JSON, and the server against a no-op one, in one run
+	$(BIN)/python -m bench
+
+fuzz: $(READY) ## 100,000 random and malformed AdmissionReviews: no traceback, no 5xx
+	$(BIN)/python -m tests.fuzz
+
+docs: $(READY) ## write the generated pages and schemas anew
+	$(BIN)/python -m docs.generate
+
+lock: ## resolve the locked dependencies anew
+	uv pip compile -q pyproject.toml --group dev --generate-hashes --no-emit-index-url --universal \
+	  --python-version 3.11 --custom-compile-command "make lock" -o requirements/dev.txt
+
+clean: ## remove what setup and tests made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info .coverage
+
+.PHONY: help setup demo test lint bench fuzz docs lock clean
