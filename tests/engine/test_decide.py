@@ -1,0 +1,228 @@
+"""decide: rules, severities, modes, crashes and staleness come together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.harness import review_of
+from webhook.engine import EngineSettings, admit, decide
+from webhook.fleet.build import build_fleet
+from webhook.model.finding import Decision, Finding, Severity
+from webhook.rulekit.policies import Checks, Header, Match, PolicySet
+from webhook.rulekit.rule import Mutation, Rule
+from webhook.rulekit.view import View
+
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}, "spec": {}}
+
+MakeRule = Callable[..., Rule]
+UseRules = Callable[..., None]
+
+
+def finding(severity: Severity = "deny", **fields: Any) -> Finding:
+    return Finding(
+        **{"rule": "some-rule", "reason": "some-reason", "severity": severity, "detail": "d", "path": "spec", **fields}
+    )
+
+
+def checks(mode: Any = "enforce", name: str = "p", **fields: Any) -> Checks:
+    match = fields.pop("match", Match())
+    return Checks(header=Header(kind="Checks", name=name, digest="1234567", mode=mode, match=match), **fields)
+
+
+def answer(*policies: Checks, body: Any = None, **options: Any) -> Decision:
+    fleet = build_fleet([], as_of=options.pop("as_of", None))
+    return decide(review_of(body or POD), fleet, PolicySet(digest="abc", checks=policies), NOW, **options)
+
+
+def test_without_policies_everything_is_allowed(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    assert answer() == Decision(allowed=True)
+
+
+def test_a_denial_carries_its_text_and_its_policy(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding(headline="no")))
+    decision = answer(checks())
+    assert (decision.allowed, decision.code) == (False, 403)
+    assert decision.message == "no\n  spec d\n  [some-rule, policy p@1234567]"
+    assert decision.audit_annotations == {"findings": "deny some-rule/some-reason spec (enforce): d", "policies": "abc"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "allowed", "warnings", "effects"),
+    [
+        ("enforce", False, 0, ["deny"]),
+        ("warn", True, 1, ["warn"]),
+        ("audit", True, 0, ["note"]),
+        ("off", True, 0, []),
+    ],
+)
+def test_modes(use_rules: UseRules, a_rule: MakeRule, mode: str, allowed: bool, warnings: int, effects: list[str]) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    decision = answer(checks(mode))
+    assert decision.allowed is allowed
+    assert len(decision.warnings) == warnings
+    assert [item.effect for item in decision.findings] == effects
+
+
+def test_the_strictest_of_several_policies_wins_and_is_named(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    decision = answer(checks("warn", "mild"), checks("enforce", "hard"), checks("audit", "soft"))
+    assert [(item.effect, item.finding.policy) for item in decision.findings] == [("deny", "hard@1234567")]
+
+
+@pytest.mark.parametrize(
+    ("rules", "effects"),
+    [
+        ({}, ["deny"]),
+        ({"some-rule": "off"}, []),
+        ({"some-reason": "off"}, []),
+        ({"some-rule": "note"}, ["note"]),
+        ({"some-rule": "note", "some-reason": "warn"}, ["warn"]),
+        ({"other-rule": "off"}, ["deny"]),
+    ],
+)
+def test_a_checks_policy_changes_severities(
+    use_rules: UseRules, a_rule: MakeRule, rules: dict[str, Any], effects: list[str]
+) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    assert [item.effect for item in answer(checks(rules=rules)).findings] == effects
+
+
+def test_findings_are_ordered_by_rule_and_path(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(
+        a_rule("z-rule", finding(rule="z-rule")),
+        a_rule("a-rule", finding(rule="a-rule", path="spec.b"), finding(rule="a-rule", path="spec.a")),
+    )
+    found = [(item.finding.rule, item.finding.path) for item in answer(checks()).findings]
+    assert found == [("a-rule", "spec.a"), ("a-rule", "spec.b"), ("z-rule", "spec")]
+
+
+def test_what_is_newer_than_the_pinned_revision_is_only_noted(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding(), since=(0, 5)))
+    assert [item.effect for item in answer(checks(revision=(0, 4))).findings] == ["note"]
+    assert [item.effect for item in answer(checks(revision=(0, 5))).findings] == ["deny"]
+
+
+def test_stale_facts_never_deny(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    old, fresh = NOW - timedelta(minutes=6), NOW - timedelta(minutes=5)
+    assert [item.effect for item in answer(checks(), as_of=old).findings] == ["warn"]
+    assert [item.effect for item in answer(checks(), as_of=fresh).findings] == ["deny"]
+    use_rules(a_rule("some-rule", finding(), reads_fleet=False))
+    assert [item.effect for item in answer(checks(), as_of=old).findings] == ["deny"]
+
+
+def crash(_view: View, _policy: object) -> Iterator[Finding]:
+    yield finding("warn")
+    raise ZeroDivisionError("by zero")
+
+
+def test_a_crash_is_answered_by_the_stance_and_hides_nothing(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", check=crash), a_rule("z-rule", finding("warn", rule="z-rule")))
+    decision = answer(checks())
+    assert decision.allowed
+    assert decision.internal_error == "rule some-rule (policy p@1234567) failed: ZeroDivisionError: by zero"
+    assert [item.finding.rule for item in decision.findings] == ["some-rule", "z-rule"]
+    refused = answer(checks(), settings=EngineSettings(stance="deny"))
+    assert (refused.allowed, refused.code) == (False, 500)
+    assert refused.message == ("Fallgate could not judge this object because of a fault of its own; its log has the details")
+
+
+def test_a_crash_beside_a_denial_stays_a_denial(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", check=crash), a_rule("z-rule", finding(rule="z-rule")))
+    decision = answer(checks())
+    assert (decision.allowed, decision.code) == (False, 403)
+    assert "[z-rule, policy p@1234567]" in decision.message
+
+
+def label(_view: View, _policy: object) -> Mutation:
+    return Mutation(
+        ops=({"op": "add", "path": "/metadata/labels", "value": {"x": "y"}},),
+        findings=(finding("note", detail="labelled"),),
+    )
+
+
+def is_labelled(view: View, _policy: object) -> Iterator[Finding]:
+    if view.meta.labels.get("x") != "y":
+        yield finding(detail="no label")
+
+
+def both(mode: str) -> tuple[Decision, Any]:
+    fleet = build_fleet([])
+    admission = admit(review_of(POD), fleet, PolicySet(checks=(checks(mode),)), NOW)
+    return admission.decision, admission.object
+
+
+def test_a_mutation_in_force_is_returned_and_judged(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", check=is_labelled, mutate=label))
+    decision, body = both("enforce")
+    assert decision.allowed
+    assert body["metadata"]["labels"] == {"x": "y"}
+    assert decision.patch == ({"op": "add", "path": "/metadata/labels", "value": {"x": "y"}},)
+    assert [(item.finding.detail, item.effect) for item in decision.findings] == [("labelled", "note")]
+    assert POD["metadata"] == {"name": "p", "namespace": "a"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"), [("warn", [("not done in warn mode: labelled", "warn")]), ("audit", [("labelled", "note")])]
+)
+def test_a_mutation_not_in_force_is_said_and_the_rest_judged_as_if_done(
+    use_rules: UseRules, a_rule: MakeRule, mode: str, said: list[tuple[str, str]]
+) -> None:
+    use_rules(a_rule("some-rule", check=is_labelled, mutate=label))
+    decision, body = both(mode)
+    assert decision.patch == ()
+    assert body == POD
+    assert decision.would_patch == ({"op": "add", "path": "/metadata/labels", "value": {"x": "y"}},)
+    assert [(item.finding.detail, item.effect) for item in decision.findings] == said
+    assert "would-patch" in decision.audit_annotations
+
+
+def test_a_mutation_that_crashes_changes_nothing(use_rules: UseRules, a_rule: MakeRule) -> None:
+    def broken(_view: View, _policy: object) -> Mutation:
+        raise KeyError("x")
+
+    use_rules(a_rule("some-rule", mutate=broken))
+    decision = answer(checks(), phase="mutate")
+    assert decision.allowed
+    assert decision.patch == ()
+    assert decision.internal_error == "rule some-rule (policy p@1234567) failed: KeyError: 'x'"
+
+
+def test_a_denied_object_is_not_patched(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding(), mutate=label, phases=frozenset({"mutate"})))
+    decision = answer(checks(), phase="mutate")
+    assert not decision.allowed
+    assert decision.patch == ()
+
+
+def test_rules_run_in_their_phase_only(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding(), phases=frozenset({"mutate"})))
+    assert answer(checks(), phase="validate").allowed
+    assert not answer(checks(), phase="mutate").allowed
+
+
+def test_a_policy_that_does_not_match_is_silent(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding(), mutate=label))
+    elsewhere = checks(match=Match(namespaces=("b",)))
+    assert answer(elsewhere) == Decision(allowed=True)
+    assert answer(elsewhere, phase="mutate").patch == ()
+
+
+def test_kinds_that_no_rule_reads_pass(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "a"}}
+    assert answer(checks(), body=secret) == Decision(allowed=True)
+
+
+def test_no_object_however_odd_raises(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", check=is_labelled))
+    for odd in ({"metadata": 5}, {"metadata": {"labels": []}}, {"spec": "x"}):
+        body = {"apiVersion": "v1", "kind": "Pod", **odd}
+        decision = answer(checks(), body=body)
+        assert decision.internal_error == ""
