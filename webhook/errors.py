@@ -3,6 +3,7 @@
 FallgateError
 ├── InputError          what was handed in cannot be used (bad review, bad manifest, bad option)
 │   └── ReviewError     an AdmissionReview that cannot be answered; carries the HTTP status to answer with
+├── PatchError          a JSON Patch that does not fit its document
 ├── PolicyErrors        one or more mistakes in policy files; the set they belong to is not loaded
 └── FleetError          a fleet folder that cannot be read at all
 
@@ -31,6 +32,10 @@ class ReviewError(InputError):
     def __init__(self, message: str, *, status: int = 400) -> None:
         super().__init__(message)
         self.status = status
+
+
+class PatchError(FallgateError):
+    """A JSON Patch that cannot be applied; the text says which operation and why."""
 
 
 class FleetError(FallgateError):
