@@ -68,6 +68,7 @@ def test_applies(document: Any, operation: dict[str, Any], expected: Any) -> Non
         ({"foo": [1]}, op("replace", "/foo/01", 1), "replace /foo/01: '01' is no array index"),
         ({"foo": [1, 2]}, op("replace", "/foo/+1", 1), "replace /foo/+1: '+1' is no array index"),
         ({"foo": [1, 2]}, op("replace", "/foo/²", 1), "replace /foo/²: '²' is no array index"),
+        ({"foo": []}, op("remove", "/foo/" + "9" * 11), "remove /foo/99999999999: '99999999999' is no array index"),
         ({"foo": [1]}, op("replace", "/foo/", 1), "replace /foo/: '' is no array index"),
         ({"foo": "bar"}, op("add", "/foo/bar", 1), "add /foo/bar: 'bar' is asked of what is neither an object nor an array"),
         ({}, op("remove", ""), "remove: the whole document cannot be removed"),

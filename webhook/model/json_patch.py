@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from webhook.errors import PatchError
+
+# RFC 6901: no sign, no leading zeros. Ten digits are more than any array has.
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
 def apply_patch(document: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
@@ -26,39 +30,39 @@ def _applied(document: Any, operation: Mapping[str, Any]) -> Any:
         raise PatchError(f"{name}: {path!r} is no JSON pointer")
     if name != "remove" and "value" not in operation:
         raise PatchError(f"{name} {path}: there is no value")
-    tokens = [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]
-    if tokens:
-        return _at(document, tokens, operation)
+    steps = [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]
+    if steps:
+        return _at(document, steps, operation)
     if name == "remove":
         raise PatchError("remove: the whole document cannot be removed")
     return operation["value"]
 
 
-def _at(here: Any, tokens: list[str], operation: Mapping[str, Any]) -> Any:
-    """A copy of `here` with the operation applied at `tokens` below it."""
-    token, rest = tokens[0], tokens[1:]
+def _at(here: Any, steps: list[str], operation: Mapping[str, Any]) -> Any:
+    """A copy of `here` with the operation applied at `steps` below it."""
+    step, rest = steps[0], steps[1:]
     if isinstance(here, dict):
-        return _in_object(here, token, rest, operation)
+        return _in_object(here, step, rest, operation)
     if isinstance(here, list):
-        return _in_array(here, token, rest, operation)
-    raise _nothing(operation, f"{token!r} is asked of what is neither an object nor an array")
+        return _in_array(here, step, rest, operation)
+    raise _nothing(operation, f"{step!r} is asked of what is neither an object nor an array")
 
 
-def _in_object(here: dict[str, Any], token: str, rest: list[str], operation: Mapping[str, Any]) -> dict[str, Any]:
-    if token not in here and (rest or operation["op"] != "add"):
-        raise _nothing(operation, f"there is no {token!r}")
+def _in_object(here: dict[str, Any], step: str, rest: list[str], operation: Mapping[str, Any]) -> dict[str, Any]:
+    if step not in here and (rest or operation["op"] != "add"):
+        raise _nothing(operation, f"there is no {step!r}")
     if rest:
-        return {**here, token: _at(here[token], rest, operation)}
+        return {**here, step: _at(here[step], rest, operation)}
     if operation["op"] == "remove":
-        return {key: value for key, value in here.items() if key != token}
-    return {**here, token: operation["value"]}
+        return {key: value for key, value in here.items() if key != step}
+    return {**here, step: operation["value"]}
 
 
-def _in_array(here: list[Any], token: str, rest: list[str], operation: Mapping[str, Any]) -> list[Any]:
+def _in_array(here: list[Any], step: str, rest: list[str], operation: Mapping[str, Any]) -> list[Any]:
     adding = operation["op"] == "add" and not rest
-    if adding and token == "-":
+    if adding and step == "-":
         return [*here, operation["value"]]
-    index = _index(token, operation)
+    index = _index(step, operation)
     if index >= len(here) + adding:
         raise _nothing(operation, f"the array has {len(here)} item{'' if len(here) == 1 else 's'}")
     if rest:
@@ -70,10 +74,10 @@ def _in_array(here: list[Any], token: str, rest: list[str], operation: Mapping[s
     return [*here[:index], operation["value"], *here[index + 1 :]]
 
 
-def _index(token: str, operation: Mapping[str, Any]) -> int:
-    if not token.isascii() or not token.isdigit() or (token[0] == "0" and token != "0"):
-        raise _nothing(operation, f"{token!r} is no array index")
-    return int(token)
+def _index(step: str, operation: Mapping[str, Any]) -> int:
+    if not _INDEX.fullmatch(step):
+        raise _nothing(operation, f"{step!r} is no array index")
+    return int(step)
 
 
 def _nothing(operation: Mapping[str, Any], why: str) -> PatchError:
