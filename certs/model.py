@@ -1,0 +1,134 @@
+"""What a certificate and its key are, and when the two may be served. Pure: bytes and an instant in, facts or an error out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
+from cryptography.x509.oid import NameOID
+
+#: Keys that TLS servers use here. Others (DSA, Ed25519) are not accepted by every Go client.
+ServerKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
+class CertificateError(Exception):
+    """A pair that must not be served, or a file that holds no certificate. The text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A certificate, leaf first, with its chain, and the leaf's private key, both PEM. The key is never printed."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What people ask about a certificate. `names` are its subject alternative names, `fingerprint` is SHA-256 in hex."""
+
+    subject: str
+    issuer: str
+    names: tuple[str, ...]
+    not_before: datetime
+    not_after: datetime
+    key: str
+    authority: bool
+    fingerprint: str
+
+
+def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
+    """The certificates of a PEM file, in order.
+
+    Raises CertificateError when there is none or one cannot be read.
+    """
+    try:
+        return tuple(x509.load_pem_x509_certificates(pem))
+    except ValueError as error:
+        raise CertificateError(f"no certificate can be read from it: {error}") from error
+
+
+def read_key(pem: bytes) -> ServerKey:
+    """The private key of a PEM file.
+
+    Raises CertificateError when it is encrypted, of a kind that is not used here, or no key at all.
+    """
+    try:
+        key: PrivateKeyTypes = serialization.load_pem_private_key(pem, password=None)
+    except TypeError as error:
+        raise CertificateError("the private key is encrypted; a server cannot ask for its password") from error
+    except (ValueError, UnsupportedAlgorithm) as error:
+        # The library's own text may quote what it read; a key must not reach a log.
+        raise CertificateError("no private key can be read from it") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+        raise CertificateError("the private key is neither ECDSA nor RSA")
+    return key
+
+
+def facts_of(certificate: x509.Certificate) -> Facts:
+    """The facts of one certificate."""
+    return Facts(
+        subject=_common_name(certificate.subject),
+        issuer=_common_name(certificate.issuer),
+        names=_alternative_names(certificate),
+        not_before=certificate.not_valid_before_utc,
+        not_after=certificate.not_valid_after_utc,
+        key=_key_text(certificate.public_key()),
+        authority=_is_authority(certificate),
+        fingerprint=certificate.fingerprint(hashes.SHA256()).hex(),
+    )
+
+
+def check_pair(pair: Pair, now: datetime) -> Facts:
+    """The facts of a pair's leaf, when it may be served at `now`.
+
+    Raises CertificateError when either half cannot be read, the key is another certificate's, or `now` is outside its validity.
+    """
+    leaf = read_certificates(pair.certificate)[0]
+    key = read_key(pair.key)
+    if _public_bytes(leaf.public_key()) != _public_bytes(key.public_key()):
+        raise CertificateError("the private key does not belong to the certificate")
+    facts = facts_of(leaf)
+    if now >= facts.not_after:
+        raise CertificateError(f"the certificate has expired on {facts.not_after:%Y-%m-%dT%H:%M:%SZ}")
+    if now < facts.not_before:
+        raise CertificateError(f"the certificate is not valid before {facts.not_before:%Y-%m-%dT%H:%M:%SZ}")
+    return facts
+
+
+def _public_bytes(key: PublicKeyTypes) -> bytes:
+    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def _common_name(name: x509.Name) -> str:
+    found = name.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(found[0].value) if found else name.rfc4514_string()
+
+
+def _alternative_names(certificate: x509.Certificate) -> tuple[str, ...]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        return ()
+    return tuple(str(name.value) for name in names)
+
+
+def _is_authority(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+
+
+def _key_text(key: PublicKeyTypes) -> str:
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return f"ECDSA {key.curve.name}"
+    if isinstance(key, rsa.RSAPublicKey):
+        return f"RSA {key.key_size}"
+    return type(key).__name__

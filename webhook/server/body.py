@@ -1,0 +1,68 @@
+"""Reads the body of a call: method, content type and size first, then the bytes."""
+
+from __future__ import annotations
+
+from starlette.types import Receive, Scope
+
+from webhook.server.answers import CLOSE, Headers, Refused
+
+#: A body that is too large is read on up to so many times the limit, so that its sender gets to read the answer instead of a
+#: reset connection. Beyond that the connection is closed under it.
+_POLITE = 4
+
+
+class ClientLeft(Exception):
+    """The connection ended before the call was complete: there is nobody to answer."""
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The whole body of a POST with JSON, of at most `limit` bytes.
+
+    Raises Refused (405, 413, 415) and ClientLeft.
+    """
+    if scope["method"] != "POST":
+        message = f"{scope['path']} takes POST, not {scope['method']}"
+        raise Refused(message, status=405, why="method", headers=((b"allow", b"POST"),))
+    if _announced_length(scope) > limit * _POLITE:
+        raise _too_large(limit, (CLOSE,))
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        event = await receive()
+        if event["type"] != "http.request":
+            raise ClientLeft
+        part = event.get("body", b"")
+        more = event.get("more_body", False)
+        size += len(part)
+        if size <= limit:
+            parts.append(part)
+        elif size > limit * _POLITE:
+            raise _too_large(limit, (CLOSE,))
+        else:
+            parts.clear()
+    if size > limit:
+        raise _too_large(limit)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _announced_length(scope: Scope) -> int:
+    """The length the headers announce, 0 when they do not; refuses what is not said to be plain JSON."""
+    kind, encoding, length = b"", b"", 0
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            kind = value
+        elif name == b"content-length":
+            length = int(value) if value.isdigit() else 0
+        elif name == b"content-encoding":
+            encoding = value
+    if kind.partition(b";")[0].strip().lower() != b"application/json":
+        said = f"it is {kind.decode('latin-1')!r}" if kind else "it is missing"
+        raise Refused(f"the content type must be application/json, {said}", status=415, why="content-type")
+    if encoding.strip().lower() not in (b"", b"identity"):
+        said = encoding.decode("latin-1")
+        raise Refused(f"the body must not be encoded, its content encoding is {said!r}", status=415, why="content-type")
+    return length
+
+
+def _too_large(limit: int, headers: Headers = ()) -> Refused:
+    return Refused(f"the body is larger than {limit} bytes", status=413, why="body-size", headers=headers)

@@ -1,0 +1,159 @@
+"""One connection: uvicorn's HTTP protocol, with the limits it lacks.
+
+It depends on the inner workings of uvicorn's HttpToolsProtocol, which is why pyproject.toml pins uvicorn to one minor version.
+What is added:
+1. A client has a limited time to send a request; a connection that never sends one, or stops in the middle, is cut.
+2. Above a number of calls in flight, admission calls are answered with 429 before anything of them is read.
+3. While the server drains, every answer says `Connection: close`; a request that is half read then is still answered.
+4. Broken HTTP gets a Status object and is counted, not logged line by line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal, cast
+
+from starlette.types import ASGIApp
+from uvicorn import Config
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from webhook.server.admission import RECEIVED
+from webhook.server.answers import CLOSE, error_answer
+from webhook.telemetry import Refusal
+
+
+@dataclass(slots=True, kw_only=True)
+class Traffic:
+    """What all connections of a server share. `draining` is the only thing that changes."""
+
+    limited: frozenset[str]
+    max_in_flight: int
+    read_seconds: float
+    overloaded: ASGIApp
+    refused: Callable[[Refusal], None]
+    draining: bool = False
+
+
+class Connection(HttpToolsProtocol):
+    """One connection of the admission server."""
+
+    def __init__(self, config: Config, server_state: ServerState, loop: asyncio.AbstractEventLoop, traffic: Traffic) -> None:
+        super().__init__(config=config, server_state=server_state, app_state={}, _loop=loop)
+        self.traffic = traffic
+        #: Which part of a request the client is sending.
+        self.reading: Literal["", "headers", "body"] = ""
+        self.read_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def answering(self) -> RequestResponseCycle | None:
+        """The newest request, as long as its answer is not complete."""
+        cycle = cast(RequestResponseCycle | None, self.cycle)
+        return None if cycle is None or cycle.response_complete else cycle
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        """Start the clock for the first request."""
+        super().connection_made(transport)
+        self._start_read_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the clock."""
+        self._stop_read_timer()
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse, then see whether the client still owes us something."""
+        super().data_received(data)
+        # Bytes between two requests that begin none have switched off the keep-alive timer: ours takes over.
+        if self.reading or (self.answering is None and self.timeout_keep_alive_task is None):
+            self._start_read_timer()
+        else:
+            self._stop_read_timer()
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self.reading = "headers"
+
+    def on_headers_complete(self) -> None:
+        """The call starts here, although its turn and its body may come later."""
+        self.reading = "body"
+        self.scope["state"][RECEIVED] = perf_counter()
+        super().on_headers_complete()
+        if self.traffic.draining:
+            self.cycle.keep_alive = False
+
+    def on_message_complete(self) -> None:
+        """The request is complete."""
+        self.reading = ""
+        super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        full = len(self.tasks) >= self.traffic.max_in_flight
+        if full and cycle.scope["path"] in self.traffic.limited:
+            self.traffic.refused("overloaded")
+            app = self.traffic.overloaded  # type: ignore[assignment]  # starlette's and uvicorn's names for one thing
+        super()._start_asgi_task(cycle, app)
+
+    def drain(self) -> None:
+        """Say `Connection: close` in the answer that is being worked on, if it has not begun."""
+        if self.answering is not None and not self.answering.response_started:
+            self.answering.keep_alive = False
+
+    def shutdown(self) -> None:
+        """Close now, or after the answer to a request that is being read or worked on."""
+        self.drain()
+        if not self.reading and self.answering is None:
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer broken HTTP and close."""
+        self.traffic.refused("http")
+        self._answer_and_close(400, msg)
+
+    def _start_read_timer(self) -> None:
+        if self.read_timer is None and not self.transport.is_closing():
+            self.read_timer = self.loop.call_later(self.traffic.read_seconds, self._read_timeout)
+
+    def _stop_read_timer(self) -> None:
+        if self.read_timer is not None:
+            self.read_timer.cancel()
+            self.read_timer = None
+
+    def _read_timeout(self) -> None:
+        self.read_timer = None
+        if self.transport.is_closing():
+            return
+        self.traffic.refused("read-timeout")
+        answering = self.answering
+        if self.reading == "body" and answering is not None and not answering.response_started:
+            # The endpoint waits for the rest of the body: it learns that there will be none, and answers nothing.
+            answering.disconnected = True
+            answering.message_event.set()
+            self._answer_and_close(408, self._too_slow())
+        elif self.reading == "headers" and answering is None:
+            self._answer_and_close(408, self._too_slow())
+        else:
+            self.transport.close()
+
+    def _too_slow(self) -> str:
+        return f"the request was not complete within {self.traffic.read_seconds:g} seconds"
+
+    def _answer_and_close(self, status: int, message: str) -> None:
+        self.transport.write(error_answer(status, message, (CLOSE,)).raw())
+        self.transport.close()
+
+
+def connection_factory(config: Config, state: ServerState, traffic: Traffic) -> Callable[[], Connection]:
+    """What makes a connection for the event loop's server."""
+    loop = asyncio.get_running_loop()
+
+    def make() -> Connection:
+        return Connection(config, state, loop, traffic)
+
+    return make

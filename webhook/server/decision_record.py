@@ -1,0 +1,51 @@
+"""What the decision log says about one decision."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from webhook.model.finding import MODES, Decision, Judged
+from webhook.model.meta import read_meta
+from webhook.model.review import Review
+from webhook.telemetry import DecisionRecord, Phase
+
+
+def decision_record(
+    phase: Phase, review: Review, decision: Decision, policies: str, now: datetime, seconds: float
+) -> DecisionRecord:
+    """The log line of a decision that took `seconds`, made under the policy set with the digest `policies`."""
+    return DecisionRecord(
+        time=now,
+        uid=review.uid,
+        phase=phase,
+        operation=review.operation,
+        kind=review.kind,
+        namespace=review.namespace,
+        name=review.name or read_meta(review.object).display_name,
+        user=review.user.name,
+        allowed=decision.allowed,
+        policies=policies,
+        duration_us=round(seconds * 1_000_000),
+        dry_run=review.dry_run,
+        reasons=tuple(f"{judged.finding.rule}/{judged.finding.reason}" for judged in decision.findings),
+        mode=max((judged.mode for judged in decision.findings), key=MODES.index, default=""),
+        findings=tuple(_finding(judged) for judged in decision.findings),
+        patch=decision.patch,
+        would_patch=decision.would_patch,
+        wanted=tuple(str(ref) for ref in decision.wanted),
+        internal_error=decision.internal_error,
+    )
+
+
+def _finding(judged: Judged) -> dict[str, str]:
+    finding = judged.finding
+    return {
+        "rule": finding.rule,
+        "reason": finding.reason,
+        "severity": finding.severity,
+        "mode": judged.mode,
+        "effect": judged.effect,
+        "path": finding.path,
+        "detail": finding.detail,
+        "policy": finding.policy,
+    }

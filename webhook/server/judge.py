@@ -1,0 +1,107 @@
+"""From the bytes of an AdmissionReview to the bytes of the answer, in three steps without I/O: read, decide, answer."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from time import perf_counter
+
+import msgspec
+
+from webhook.errors import ReviewError
+from webhook.model.finding import Decision
+from webhook.model.review import Review, read_review
+from webhook.rulekit.policies import PolicySet
+from webhook.server.answers import RETRY_SOON, Refused
+from webhook.server.decision_record import decision_record
+from webhook.server.ports import Clock, Decider, FleetSource, PolicySource, Responder
+from webhook.telemetry import EventLog, LineLog, Phase, Recorder
+
+_APOLOGY = "Fallgate could not judge this object because of a fault of its own; its log has the details"
+_TOO_LATE = "Fallgate got to this object after the time allowed by the caller had passed"
+
+_read_json = msgspec.json.Decoder().decode
+_write_json = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """The functions that decide, and what they are given."""
+
+    decide: Decider
+    respond: Responder
+    fleet: FleetSource
+    policies: PolicySource
+    clock: Clock
+    deny_when_at_fault: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One admission call: which of the two, when its headers came in, until when its answer is wanted (perf_counter)."""
+
+    phase: Phase
+    received: float
+    deadline: float
+
+
+class Judge:
+    """Answers reviews. Every answer is counted and logged here, once."""
+
+    def __init__(self, engine: Engine, recorder: Recorder, decisions: LineLog, events: EventLog) -> None:
+        self._engine = engine
+        self._recorder = recorder
+        self._decisions = decisions
+        self._events = events
+
+    def answer(self, call: Call, body: bytes) -> bytes:
+        """The AdmissionReview that answers `body`. Raises Refused when there is none."""
+        engine = self._engine
+        fleet, policies = engine.fleet.current(), engine.policies.current()
+        if fleet is None or policies is None:
+            missing = "policies" if policies is None else "fleet"
+            raise Refused(f"not ready: no {missing} loaded yet", status=503, why="not-ready", headers=(RETRY_SOON,))
+        review = read(body)
+        try:
+            if perf_counter() >= call.deadline:
+                decision = self._late(review)
+            else:
+                decision = engine.decide(review, fleet, policies, engine.clock(), phase=call.phase)
+                if decision.internal_error:
+                    self._recorder.failed("rule")
+                    self._events.error("a rule failed", uid=review.uid, error=decision.internal_error)
+            reply = _write_json(engine.respond(decision, review.uid))
+        except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer and no traceback
+            self._recorder.failed("decision")
+            self._events.error("a decision failed", uid=review.uid, error=traceback.format_exc())
+            decision = self._by_stance(_APOLOGY)
+            reply = _write_json(engine.respond(decision, review.uid))
+        self._note(call, review, decision, policies)
+        return reply
+
+    def _late(self, review: Review) -> Decision:
+        self._recorder.failed("deadline")
+        self._events.warning("a call was late", uid=review.uid)
+        return self._by_stance(_TOO_LATE)
+
+    def _by_stance(self, message: str) -> Decision:
+        if self._engine.deny_when_at_fault:
+            return Decision(allowed=False, code=500, message=message, internal_error=message)
+        return Decision(allowed=True, warnings=(message,), internal_error=message)
+
+    def _note(self, call: Call, review: Review, decision: Decision, policies: PolicySet) -> None:
+        seconds = perf_counter() - call.received
+        self._recorder.decided(call.phase, review, decision, seconds)
+        self._decisions.write(decision_record(call.phase, review, decision, policies.digest, self._engine.clock(), seconds))
+
+
+def read(body: bytes) -> Review:
+    """The review in a body. Raises Refused (400) when it is none that can be answered."""
+    try:
+        return read_review(_read_json(body))
+    except msgspec.DecodeError as error:
+        raise Refused(f"the body is not JSON: {error}", status=400, why="json") from error
+    except RecursionError as error:
+        raise Refused("the body is JSON nested too deeply", status=400, why="json") from error
+    except ReviewError as error:
+        raise Refused(str(error), status=error.status, why="review") from error
