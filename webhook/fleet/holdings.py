@@ -55,6 +55,18 @@ class Holdings:
         """The extended resources that some pod on `node` holds through a device plugin."""
         return self._plugin_pods.get(node, {}).keys()
 
+    @property
+    def plugin_nodes(self) -> Iterable[str]:
+        """The nodes on which some pod holds an extended resource through a device plugin."""
+        return self._plugin_pods.keys()
+
+    def dra_nodes(self) -> Mapping[str, frozenset[str]]:
+        """Each driver with devices allocated, and the nodes they are on (as `dra_held` has it)."""
+        found: dict[str, set[str]] = {}
+        for (driver, _), held in self._allocated.items():
+            found.setdefault(driver, set()).update(self.node_of(item.device) for item in held)
+        return {driver: frozenset(nodes - {""}) for driver, nodes in found.items()}
+
     def dra_held(self, node: str, driver: str) -> tuple[HeldDevice, ...]:
         """The devices of `driver` on `node` that are allocated.
 

@@ -1,0 +1,199 @@
+"""What an object asks devices for: by claims, and by extended resources; and on which nodes each ask can be met.
+
+Facts of this minute: a node counts for an ask when the devices published there are enough for it (allocated or not, tainted or
+not). Pools in the middle of an update count too, because they will be complete before the pod is placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Final
+
+from webhook.fleet.fleet import Fleet
+from webhook.fleet.holdings import units_held
+from webhook.fleet.inventory import PoolMatches
+from webhook.fleet.nodes import Nodes, NodeSet
+from webhook.model.claim import EXACT_COUNT, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
+from webhook.model.pod import Pod
+from webhook.rulekit.extended_resources import Served, class_in_force, served
+from webhook.rulekit.ownership_memo import kept
+from webhook.rulekit.view import PodClaimSource, View
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Takeable:
+    """Where an ask can be met: `nodes`; and where it can be met with at least one device of a driver: `by_driver`."""
+
+    nodes: NodeSet
+    by_driver: Mapping[str, NodeSet]
+
+
+NOWHERE: Final = Takeable(0, {})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """One way to meet a request. `alternative` is None for a claim that has its devices already."""
+
+    alternative: Alternative | None
+    takes: Takeable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimAsk:
+    """One request of a claim, without its adminAccess alternatives: those take nothing away from anybody.
+
+    `source` is the pod's entry that leads to the claim, None for the claim under review itself.
+    """
+
+    source: PodClaimSource | None
+    request: Request
+    options: tuple[Option, ...]
+
+    @property
+    def nodes(self) -> NodeSet:
+        """Where the request can be met."""
+        return reduce(or_, (option.takes.nodes for option in self.options), 0)
+
+    def takes(self, driver: str) -> NodeSet:
+        """Where the request can take a device of `driver`, by any of its alternatives."""
+        return reduce(or_, (option.takes.by_driver.get(driver, 0) for option in self.options), 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResourceAsk:
+    """An extended resource that containers of a pod ask, and who serves it where.
+
+    `units` is what the pod occupies of it; `takes` is where the class in force for the resource can give so many devices.
+    """
+
+    resource: str
+    units: int
+    served: Served
+    by_class: Takeable
+
+    def takes(self, driver: str) -> NodeSet:
+        """Where DRA serves the resource with a device of `driver`."""
+        return self.served.dra & self.by_class.by_driver.get(driver, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceAsks:
+    """All that an object asks. `pod` is the pod whose resources they are, None for a claim without one."""
+
+    claims: tuple[ClaimAsk, ...]
+    resources: tuple[ResourceAsk, ...]
+    pod: Pod | None
+
+
+def asks_of(view: View) -> DeviceAsks:
+    """What the object under review asks: a pod (template) by its claims and containers; a claim by its own requests, with
+    the containers of the pod it was generated for. Claims that are not known ask nothing. Remembered in the view."""
+    found = view.memo.get("device asks")
+    if not isinstance(found, DeviceAsks):
+        found = view.memo["device asks"] = _asks_of(view)
+    return found
+
+
+def _asks_of(view: View) -> DeviceAsks:
+    subject, fleet = view.subject, view.fleet
+    if isinstance(subject, Claim):
+        pod = view.owner_pod
+        claims = tuple(_requests(fleet, None, subject.spec))
+    else:
+        pod = view.pod
+        claims = tuple(ask for source in view.pod_claims for ask in _behind(fleet, source))
+    return DeviceAsks(claims, resource_asks(fleet, pod) if pod is not None else (), pod)
+
+
+def resource_asks(fleet: Fleet, pod: Pod) -> tuple[ResourceAsk, ...]:
+    """The extended resources of a pod, in the order in which its containers name them."""
+    return tuple(_resource_ask(fleet, resource, units_held(pod, resource)) for resource in pod.extended)
+
+
+def _resource_ask(fleet: Fleet, resource: str, units: int) -> ResourceAsk:
+    device_class = class_in_force(fleet, resource)
+    by_class = NOWHERE if device_class is None else takeable(fleet, device_class.name, (), units)
+    return ResourceAsk(resource, units, served(fleet, resource), by_class)
+
+
+def _behind(fleet: Fleet, source: PodClaimSource) -> Iterable[ClaimAsk]:
+    if source.spec is None:
+        return ()
+    if source.claim is not None and source.claim.allocation is not None:
+        return _allocated(fleet, source, source.spec, source.claim.allocation)
+    return _requests(fleet, source, source.spec)
+
+
+def _requests(fleet: Fleet, source: PodClaimSource | None, spec: ClaimSpec) -> Iterable[ClaimAsk]:
+    for request in spec.requests:
+        options = tuple(
+            Option(alternative, _by_alternative(fleet, alternative))
+            for alternative in request.alternatives
+            if not alternative.admin_access
+        )
+        yield ClaimAsk(source, request, options)
+
+
+def _by_alternative(fleet: Fleet, alternative: Alternative) -> Takeable:
+    # An allocation mode we do not know still takes at least one device.
+    count = alternative.count if alternative.allocation_mode == EXACT_COUNT else 1
+    selectors = tuple(selector.expression for selector in alternative.selectors)
+    return takeable(fleet, alternative.device_class, selectors, count)
+
+
+def _allocated(
+    fleet: Fleet, source: PodClaimSource, spec: ClaimSpec, allocation: tuple[AllocatedDevice, ...]
+) -> Iterable[ClaimAsk]:
+    for request in spec.requests:
+        given = [item for item in allocation if item.request.partition("/")[0] == request.name and not item.admin_access]
+        yield ClaimAsk(source, request, tuple(Option(None, _given(fleet, item)) for item in given))
+
+
+def _given(fleet: Fleet, allocated: AllocatedDevice) -> Takeable:
+    device = fleet.inventory.device(allocated.driver, allocated.pool, allocated.device)
+    nodes = fleet.nodes.reached(device.reach) if device is not None else fleet.nodes.named((fleet.holdings.node_of(allocated),))
+    return Takeable(nodes, {allocated.driver: nodes})
+
+
+def takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int) -> Takeable:
+    """Where `count` devices pass the class and the selectors. Nowhere when the class is missing or a text does not compile."""
+    key = ("takeable", device_class, selectors, count)
+    return kept(fleet.nodes.memo, key, (fleet.inventory,), lambda: _takeable(fleet, device_class, selectors, count))
+
+
+def _takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int) -> Takeable:
+    numbers: dict[NodeSet, int] = {}
+    drivers: dict[str, NodeSet] = {}
+    for found in fleet.inventory.match(device_class, selectors).pools:
+        for reached, number in _reached(fleet.nodes, found, count):
+            numbers[reached] = numbers.get(reached, 0) + number
+            drivers[found.pool.driver] = drivers.get(found.pool.driver, 0) | reached
+    enough = _with_enough(numbers, count)
+    return Takeable(enough, {driver: nodes & enough for driver, nodes in drivers.items()})
+
+
+def _reached(nodes: Nodes, found: PoolMatches, count: int) -> Iterable[tuple[NodeSet, int]]:
+    """What a pool has to give, by node set. A device that can be allocated many times is worth as many as are asked."""
+    if found.pool.node:
+        many = any(device.sharable for device in found.matched)
+        number = max(count, 1) if many else len(found.matched)
+        return ((nodes.named((found.pool.node,)), number),) if number else ()
+    return ((nodes.reached(device.reach), max(count, 1) if device.sharable else 1) for device in found.matched)
+
+
+def _with_enough(numbers: Mapping[NodeSet, int], count: int) -> NodeSet:
+    everywhere = reduce(or_, numbers, 0)
+    if count <= 1:
+        return everywhere
+    shared = [(reached, number) for reached, number in numbers.items() if reached & (reached - 1)]
+    enough = 0
+    while everywhere:
+        node = everywhere & -everywhere
+        everywhere ^= node
+        if numbers.get(node, 0) + sum(number for reached, number in shared if reached & node) >= count:
+            enough |= node
+    return enough
