@@ -1,0 +1,1 @@
+"""Kubernetes objects and policy files from disk: folders, manifests, watching. Reads; decides nothing."""
