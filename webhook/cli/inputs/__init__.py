@@ -1,0 +1,1 @@
+"""What the commands read: manifests, fleets, policy files. The only place of the command line that opens files."""
