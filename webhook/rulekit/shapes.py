@@ -1,0 +1,242 @@
+"""The possible shapes of an alternative, and the shape an allocated claim has.
+
+Soundness first: whatever the real allocator could hand out is listed. What is in use at the moment, taints, and what other
+requests of the claim take are left out of account, because they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from webhook.cel import Verdict
+from webhook.fleet.fleet import Fleet
+from webhook.fleet.inventory import Inventory, Matches, Pool, PoolMatches
+from webhook.fleet.matching import compile_all
+from webhook.fleet.nodes import NodeSet
+from webhook.model.claim import ALL, MAX_RESULTS, Alternative, Claim, ClaimSpec, Request
+from webhook.model.device import Device
+from webhook.rulekit.candidates import Ask, Lot, lots_of, stocks_of
+from webhook.rulekit.catalog import Catalog, catalog_for, in_class
+from webhook.rulekit.enumeration import MOST_SHAPES, enumerate_shapes
+from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.shape import EVERY, AlternativeShapes, Shape, shape_of, shape_of_models
+
+__all__ = ["AlternativeShapes", "Shape", "allocated_shape", "alternative_shapes"]
+
+#: From this minor version on, an incomplete or invalid pool allocates nothing (dra-facts: pools and slices).
+_ONLY_WHOLE_POOLS = 35
+#: Answers kept per inventory before all are dropped.
+_KEPT = 2048
+_Memo: TypeAlias = "dict[Any, AlternativeShapes]"
+
+
+def alternative_shapes(
+    fleet: Fleet, policies: PolicySet, spec: ClaimSpec, request: Request, alternative: Alternative, nodes: NodeSet
+) -> AlternativeShapes:
+    """What `alternative` of `request` may be given on `nodes`. For adminAccess, which allocates nothing: no shape.
+
+    `alternative` need not be one that `request` has: then it is what the claim would be with it. Remembered on the inventory.
+    """
+    if alternative.admin_access:
+        return _NOTHING
+    matched, distinct = _constraints(spec, request.name, alternative.name) if spec.constraints else ((), ())
+    key = (
+        alternative.device_class,
+        tuple([selector.expression for selector in alternative.selectors]),
+        alternative.allocation_mode,
+        alternative.count,
+        nodes,
+        matched,
+        distinct,
+        tuple(alternative.capacity.items()) if alternative.capacity else (),
+        alternative.unknown,
+    )
+    catalog = catalog_for(policies)
+    memo = _memo_for(fleet, catalog)
+    known = memo.get(key)
+    if known is None:
+        if len(memo) >= _KEPT:
+            memo.clear()
+        ask = Ask(
+            count=0 if alternative.allocation_mode == ALL else alternative.count,
+            capacity=tuple(sorted(alternative.capacity.items())),
+            matched=matched,
+            distinct=distinct,
+        )
+        known = memo[key] = _alternative_shapes(fleet, catalog, alternative, ask, nodes)
+    return known
+
+
+def allocated_shape(fleet: Fleet, policies: PolicySet, claim: Claim, request_name: str) -> Shape | None:
+    """What `request_name` of an allocated claim was given. None when the claim, or that request, has been given nothing.
+
+    A device that is not published any more is `?<driver>/unknown`; adminAccess results are no allocation.
+    """
+    catalog = catalog_for(policies)
+    models = [
+        _model_of(fleet.inventory, catalog, given.driver, given.pool, given.device)
+        for given in claim.allocation or ()
+        if not given.admin_access and given.request.split("/", 1)[0] == request_name
+    ]
+    return shape_of_models(models) if models else None
+
+
+def _model_of(inventory: Inventory, catalog: Catalog, driver: str, pool_name: str, device: str) -> str:
+    pool = inventory.by_key.get((driver, pool_name))
+    found = catalog.models_in(pool, inventory).get(device) if pool is not None else None
+    return found or f"?{driver}/unknown"
+
+
+_NOTHING = AlternativeShapes()
+
+
+def _memo_for(fleet: Fleet, catalog: Catalog) -> _Memo:
+    """The answers for these nodes, this catalog and this server: a change of any starts anew, and old ones are let go."""
+    held = fleet.inventory.memo.get("shapes")
+    if held is None or held[0] is not fleet.nodes or held[1] is not catalog or held[2] is not fleet.server:
+        held = fleet.inventory.memo["shapes"] = (fleet.nodes, catalog, fleet.server, {})
+    memo: _Memo = held[3]
+    return memo
+
+
+def _constraints(spec: ClaimSpec, request: str, alternative: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The attributes that must match, and those that must differ. With both on one constraint only the first counts."""
+    covering = [item for item in spec.constraints if item.covers(request, alternative)]
+    matched = sorted({item.match_attribute for item in covering if item.match_attribute})
+    distinct = sorted({item.distinct_attribute for item in covering if item.distinct_attribute and not item.match_attribute})
+    return tuple(matched), tuple(distinct)
+
+
+def _alternative_shapes(
+    fleet: Fleet, catalog: Catalog, alternative: Alternative, ask: Ask, nodes: NodeSet
+) -> AlternativeShapes:
+    matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
+    errors = tuple(error for found in matches.pools for error in found.errors)
+    strange = _not_understood(alternative)
+    if strange or matches.problems:
+        why = strange or f"a selector does not compile: {matches.problems[0].message}"
+        return AlternativeShapes(uncertain=why, errors=errors, problems=matches.problems, class_missing=matches.class_missing)
+    if matches.count == 0:
+        return _by_example(fleet.inventory, catalog, alternative, ask, matches)
+    usable = [found for found in matches.pools if found.matched and _allocates(found.pool, fleet.server.minor)]
+    if not usable:
+        return AlternativeShapes(uncertain=_broken_pools(matches), errors=errors)
+    return _by_device(fleet, catalog, ask, nodes, usable, errors)
+
+
+def _not_understood(alternative: Alternative) -> str:
+    if alternative.unknown:
+        fields = ", ".join(alternative.unknown)
+        return f"it has {'a field' if len(alternative.unknown) == 1 else 'fields'} this release does not know: {fields}"
+    if not alternative.understood:
+        return f'allocationMode "{alternative.allocation_mode}" is not known to this release'
+    if alternative.allocation_mode != ALL and not 0 < alternative.count <= MAX_RESULTS:
+        return f"it asks for {alternative.count} devices; one claim is given between 1 and {MAX_RESULTS}"
+    return ""
+
+
+def _allocates(pool: Pool, minor: int) -> bool:
+    return minor < _ONLY_WHOLE_POOLS or (pool.complete and not pool.duplicates)
+
+
+def _broken_pools(matches: Matches) -> str:
+    pool = next(found.pool for found in matches.pools if found.matched)
+    if pool.duplicates:
+        return f"pool {pool.name} of {pool.driver} publishes device {pool.duplicates[0]} twice: nothing is given out of it"
+    return f"pool {pool.name} of {pool.driver} is incomplete: nothing is given out of it until all its slices are there"
+
+
+def _by_device(
+    fleet: Fleet,
+    catalog: Catalog,
+    ask: Ask,
+    nodes: NodeSet,
+    usable: list[PoolMatches],
+    errors: tuple[Any, ...],
+) -> AlternativeShapes:
+    consumable = fleet.server.enabled("DRAConsumableCapacity")
+    offered = [(found.pool, lots_of(found, ask, catalog, fleet.inventory, consumable)) for found in usable]
+    result = enumerate_shapes(stocks_of(fleet, offered, ask, nodes), ask)
+    reached = [(pool, lot) for pool, lots in offered for lot in lots if fleet.nodes.reached(lot.reach) & nodes]
+    if not result.complete:
+        uncertain = f"more than {MOST_SHAPES:,} different shapes are possible"
+    elif not result.shapes:
+        uncertain = _why_none(offered, ask, result.most, next(iter(result.unreachable.values()), ""))
+    else:
+        uncertain = ""
+    return AlternativeShapes(
+        shapes=tuple(sorted(result.shapes)),
+        uncertain=uncertain,
+        unreachable=tuple(sorted(result.unreachable.items())),
+        models=tuple(sorted({lot.kind[0] for _, lot in reached})),
+        drivers=tuple(sorted({pool.driver for pool, _ in reached})),
+        matches=sum(len(found.matched) for found in usable),
+        errors=errors,
+    )
+
+
+def _why_none(offered: list[tuple[Pool, tuple[Lot, ...]]], ask: Ask, most: int, fault: str) -> str:
+    if fault:
+        return f"nothing can be given: {fault}"
+    if not any(lots for _, lots in offered):
+        missing = " or ".join(
+            (*(f"the attribute {name} of a constraint" for name in (*ask.matched, *ask.distinct)), *_capacity_words(ask))
+        )
+        return f"no matching device has {missing}"
+    if most == 0:
+        return "none of the devices that match can be used from a feasible node"
+    together = " under the claim's constraints" if ask.matched or ask.distinct else ""
+    return f"no feasible node has {ask.count} matching devices together{together}; the most is {most}"
+
+
+def _capacity_words(ask: Ask) -> Iterator[str]:
+    if ask.capacity:
+        yield "the capacity that is asked for"
+
+
+def _by_example(
+    inventory: Inventory, catalog: Catalog, alternative: Alternative, ask: Ask, matches: Matches
+) -> AlternativeShapes:
+    errors = tuple(error for found in matches.pools for error in found.errors)
+    models = sorted(set(_example_models(inventory, catalog, alternative)))
+    if models:
+        return AlternativeShapes(
+            shapes=tuple(shape_of({model: ask.count or EVERY}) for model in models),
+            models=tuple(models),
+            errors=errors,
+            class_missing=matches.class_missing,
+            by_example=True,
+        )
+    if matches.class_missing:
+        why = f"DeviceClass {alternative.device_class} is not known"
+    elif errors:
+        first = errors[0]
+        why = f"no known device matches; its selectors raise a CEL error on {len(errors)}, the first: {first.message}"
+    else:
+        own = " and its selectors" if alternative.selectors else ""
+        why = f"no known device matches DeviceClass {alternative.device_class}{own}"
+    return AlternativeShapes(uncertain=why, errors=errors, class_missing=matches.class_missing)
+
+
+def _example_models(inventory: Inventory, catalog: Catalog, alternative: Alternative) -> Iterator[str]:
+    """The names of the catalog's examples that the alternative would take. An example never raises a CEL error."""
+    selectors, _ = compile_all(tuple(item.expression for item in alternative.selectors))
+    device_class = inventory.classes.get(alternative.device_class)
+    for model in catalog.models:
+        for example in model.examples:
+            fits_class = (
+                in_class(example, device_class.selectors)
+                if device_class is not None
+                else model.device_class == alternative.device_class
+            )
+            if fits_class and all(selector.against(example) is Verdict.MATCH for selector in selectors):
+                yield catalog.model_of(example, inventory.classes)
+
+
+def devices_for(fleet: Fleet, alternative: Alternative, nodes: NodeSet) -> Iterator[Device]:
+    """The devices on `nodes` that pass the class's and the alternative's selectors, in the allocator's order."""
+    matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
+    for found in matches.pools:
+        if _allocates(found.pool, fleet.server.minor):
+            yield from (device for device in found.matched if fleet.nodes.reached(device.reach) & nodes)
