@@ -87,12 +87,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """One entry of spec.devices.constraints. Empty `requests` means all of them."""
+    """One entry of spec.devices.constraints. Empty `requests` means all of them; `unknown` lists keys no API version has."""
 
     requests: tuple[str, ...]
     pointer: str
     match_attribute: str = ""
     distinct_attribute: str = ""
+    unknown: tuple[str, ...] = ()
 
     def covers(self, request: str, alternative: str) -> bool:
         """Whether the constraint applies when `alternative` ("" for a plain ask) of `request` is taken."""
@@ -101,12 +102,16 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpaqueConfig:
-    """One entry of spec.devices.config. Empty `requests` means all of them; `parameters` is the driver's own JSON."""
+    """One entry of spec.devices.config. Empty `requests` means all of them; `parameters` is the driver's own JSON.
+
+    `unknown` lists keys no API version known to us has.
+    """
 
     requests: tuple[str, ...]
     pointer: str
     driver: str = ""
     parameters: Any = None
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

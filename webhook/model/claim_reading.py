@@ -22,14 +22,17 @@ from webhook.model.claim import (
 )
 from webhook.model.meta import read_meta
 from webhook.model.pointer import join
-from webhook.model.tolerant import Json, flag, integer, mapping, sequence, string_map, string_tuple, text
+from webhook.model.tolerant import Json, flag, integer, mapping, quantity_text, sequence, string_map, string_tuple, text
 
 #: API versions whose requests carry the fields of `exactly` themselves (dra-facts: v1beta1 and v1alpha3 are flat).
 FLAT_VERSIONS = frozenset({"resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3"})
 
-_ASK_KEYS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"})
-_ALTERNATIVE_KEYS = (_ASK_KEYS - {"adminAccess"}) | {"name"}
-_REQUEST_KEYS = frozenset({"name", "exactly", "firstAvailable"})
+#: The fields of `exactly`; a flat request carries them itself.
+ASK_KEYS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"})
+_ALTERNATIVE_KEYS = (ASK_KEYS - {"adminAccess"}) | {"name"}
+_FLAT_REQUEST_KEYS = _ASK_KEYS | {"name", "firstAvailable"}
+# In v1 and v1beta2 the server drops the flat fields of a request: they mean nothing, and are not unknown either.
+_REQUEST_KEYS = _FLAT_REQUEST_KEYS | {"exactly"}
 
 
 def read_claim(raw: object) -> Claim:
@@ -97,29 +100,29 @@ def _read_request(raw: Json, pointer: str, flat: bool) -> Request:
         form = "flat" if flat else "exactly"
     else:
         form = "none"
-    alternatives = (asked,) if asked and not listed else (*((asked,) if asked else ()), *listed)
+    alternatives = (*((asked,) if asked else ()), *listed)
+    # What a key of the request itself might mean holds for whatever alternative is taken.
+    strange = tuple(sorted(raw.keys() - (_FLAT_REQUEST_KEYS if flat else _REQUEST_KEYS)))
+    if strange:
+        alternatives = tuple(replace(item, unknown=(*item.unknown, *strange)) for item in alternatives)
     return Request(name=text(raw.get("name")), pointer=pointer, form=form, alternatives=alternatives)
 
 
 def _read_plain_ask(raw: Json, pointer: str, flat: bool) -> Alternative | None:
     if not flat:
         exactly = raw.get("exactly")
-        if not isinstance(exactly, dict):
-            return None
-        ask = _read_alternative(exactly, join(pointer, "exactly"), _ASK_KEYS)
-        strange = tuple(sorted(raw.keys() - _REQUEST_KEYS - _ASK_KEYS))
-        return replace(ask, unknown=ask.unknown + strange) if strange else ask
+        return _read_alternative(exactly, join(pointer, "exactly"), _ASK_KEYS) if isinstance(exactly, dict) else None
     # v1beta1 sends `deviceClassName: ""` beside firstAvailable: what counts is a value, not the key (dra-facts 1.2, 1.4).
     if not any(raw.get(key) for key in _ASK_KEYS):
         return None
-    return _read_alternative(raw, pointer, _ASK_KEYS | {"name", "firstAvailable"}, name="")
+    return _read_alternative({key: raw[key] for key in _ASK_KEYS if key in raw}, pointer, _ASK_KEYS)
 
 
-def _read_alternative(raw: Json, pointer: str, known: frozenset[str], name: str | None = None) -> Alternative:
+def _read_alternative(raw: Json, pointer: str, known: frozenset[str]) -> Alternative:
     mode = text(raw.get("allocationMode")) or EXACT_COUNT
     count = integer(raw.get("count"))
     return Alternative(
-        name=text(raw.get("name")) if name is None else name,
+        name=text(raw.get("name")),
         device_class=text(raw.get("deviceClassName")),
         pointer=pointer,
         selectors=tuple(
@@ -149,7 +152,7 @@ def _read_toleration(raw: Json) -> Toleration:
 
 def _read_capacity(raw: object) -> dict[str, str]:
     requests = mapping(mapping(raw).get("requests"))
-    return {key: str(value) for key, value in requests.items() if isinstance(value, str | int | float)}
+    return {key: quantity_text(value) for key, value in requests.items() if quantity_text(value)}
 
 
 def _read_constraint(raw: Json, pointer: str) -> Constraint:
@@ -158,6 +161,7 @@ def _read_constraint(raw: Json, pointer: str) -> Constraint:
         pointer=pointer,
         match_attribute=text(raw.get("matchAttribute")),
         distinct_attribute=text(raw.get("distinctAttribute")),
+        unknown=tuple(sorted(raw.keys() - _CONSTRAINT_KEYS)),
     )
 
 
@@ -168,6 +172,7 @@ def _read_config(raw: Json, pointer: str) -> OpaqueConfig:
         pointer=pointer,
         driver=text(opaque.get("driver")),
         parameters=opaque.get("parameters"),
+        unknown=tuple(sorted(raw.keys() - _CONFIG_KEYS)),
     )
 
 
