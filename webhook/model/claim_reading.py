@@ -30,9 +30,11 @@ FLAT_VERSIONS = frozenset({"resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3"
 #: The fields of `exactly`; a flat request carries them itself.
 ASK_KEYS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"})
 _ALTERNATIVE_KEYS = (ASK_KEYS - {"adminAccess"}) | {"name"}
-_FLAT_REQUEST_KEYS = _ASK_KEYS | {"name", "firstAvailable"}
+_FLAT_REQUEST_KEYS = ASK_KEYS | {"name", "firstAvailable"}
 # In v1 and v1beta2 the server drops the flat fields of a request: they mean nothing, and are not unknown either.
 _REQUEST_KEYS = _FLAT_REQUEST_KEYS | {"exactly"}
+_CONSTRAINT_KEYS = frozenset({"requests", "matchAttribute", "distinctAttribute"})
+_CONFIG_KEYS = frozenset({"requests", "opaque"})
 
 
 def read_claim(raw: object) -> Claim:
@@ -111,11 +113,11 @@ def _read_request(raw: Json, pointer: str, flat: bool) -> Request:
 def _read_plain_ask(raw: Json, pointer: str, flat: bool) -> Alternative | None:
     if not flat:
         exactly = raw.get("exactly")
-        return _read_alternative(exactly, join(pointer, "exactly"), _ASK_KEYS) if isinstance(exactly, dict) else None
+        return _read_alternative(exactly, join(pointer, "exactly"), ASK_KEYS) if isinstance(exactly, dict) else None
     # v1beta1 sends `deviceClassName: ""` beside firstAvailable: what counts is a value, not the key (dra-facts 1.2, 1.4).
-    if not any(raw.get(key) for key in _ASK_KEYS):
+    if not any(raw.get(key) for key in ASK_KEYS):
         return None
-    return _read_alternative({key: raw[key] for key in _ASK_KEYS if key in raw}, pointer, _ASK_KEYS)
+    return _read_alternative({key: raw[key] for key in ASK_KEYS if key in raw}, pointer, ASK_KEYS)
 
 
 def _read_alternative(raw: Json, pointer: str, known: frozenset[str]) -> Alternative:
