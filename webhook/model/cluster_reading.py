@@ -8,7 +8,7 @@ from webhook.model.cluster import Namespace, Node, NodeTaint, Quota, TaintRule
 from webhook.model.device_reading import read_taint
 from webhook.model.meta import read_meta
 from webhook.model.pod_reading import read_extended
-from webhook.model.tolerant import Json, mapping, sequence, text
+from webhook.model.tolerant import Json, mapping, quantity_text, sequence, text
 
 
 def read_node(raw: object) -> Node:
@@ -29,10 +29,10 @@ def read_namespace(raw: object) -> Namespace:
 
 
 def read_quota(raw: object) -> Quota:
-    """A ResourceQuota. What the status says in force wins over the spec, which may not have been seen yet."""
+    """A ResourceQuota. The API server goes by the status; the spec speaks for a quota that no controller has seen yet."""
     body = mapping(raw)
     status = mapping(body.get("status"))
-    hard = mapping(body.get("spec")).get("hard") or status.get("hard")
+    hard = status.get("hard") or mapping(body.get("spec")).get("hard")
     return Quota(meta=read_meta(body), hard=_quantities(hard), used=_quantities(status.get("used")))
 
 
@@ -53,11 +53,7 @@ def read_taint_rule(raw: object) -> TaintRule:
 
 
 def _quantities(raw: object) -> Mapping[str, str]:
-    return {
-        key: str(value)
-        for key, value in mapping(raw).items()
-        if isinstance(value, str | int | float) and not isinstance(value, bool)
-    }
+    return {key: quantity_text(value) for key, value in mapping(raw).items() if quantity_text(value)}
 
 
 def _read_taint(raw: Json) -> NodeTaint:

@@ -16,7 +16,7 @@ from webhook.model.device import (
     ResourceSlice,
 )
 from webhook.model.meta import read_meta
-from webhook.model.tolerant import Json, flag, integer, mapping, sequence, string_tuple, text
+from webhook.model.tolerant import Json, flag, integer, mapping, quantity_text, sequence, string_tuple, text
 
 
 def read_slice(raw: object) -> ResourceSlice:
@@ -93,9 +93,9 @@ def read_capacity(raw: object, driver: str) -> Mapping[str, str]:
     """Capacities by qualified name, as quantity text. v1alpha3 writes the quantity itself, later versions {value: ...}."""
     found = {}
     for name, value in mapping(raw).items():
-        quantity = value.get("value") if isinstance(value, dict) else value
-        if isinstance(quantity, str | int | float) and not isinstance(quantity, bool):
-            found[_qualified(name, driver)] = str(quantity)
+        quantity = quantity_text(value.get("value") if isinstance(value, dict) else value)
+        if quantity:
+            found[_qualified(name, driver)] = quantity
     return found
 
 
@@ -127,7 +127,8 @@ def _read_attribute(raw: Any) -> Attribute | None:
 
 
 def _read_counters(raw: object) -> Mapping[str, str]:
-    return {name: str(mapping(value).get("value", "0")) for name, value in mapping(raw).items() if isinstance(value, dict)}
+    found = {name: quantity_text(mapping(value).get("value")) for name, value in mapping(raw).items()}
+    return {name: quantity for name, quantity in found.items() if quantity}
 
 
 def _read_reach(raw: Json) -> Reach:

@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 from webhook.model.meta import read_meta
 from webhook.model.pod import Container, ContainerClaim, ContainerKind, NodeToleration, Pod, PodClaim, Workload
 from webhook.model.pointer import join
-from webhook.model.tolerant import Json, at, integer, mapping, sequence, string_map, text
+from webhook.model.quantity import cached_quantity
+from webhook.model.tolerant import Json, at, integer, mapping, quantity_text, sequence, string_map, text
+
+_INT64_DIGITS = 18
+_EXACT_FLOATS = 2.0**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,15 +154,15 @@ def read_extended(amounts: Mapping[str, object], *, keep_zero: bool = False) -> 
 
 
 def _whole(amount: object) -> int:
-    """An extended resource is a whole number, written as a number or as text; suffixes (`1k`) read as their value."""
-    if isinstance(amount, int) and not isinstance(amount, bool):
-        return amount
-    if not isinstance(amount, str):
+    """An extended resource is a whole number of at least 0, written as any quantity: `8`, `"8"`, `1k`, `1.0`."""
+    written = quantity_text(amount)
+    if written.isascii() and written.isdigit() and len(written) <= _INT64_DIGITS:
+        return int(written)
+    try:
+        number = cached_quantity(written).as_float()
+    except ValueError:
         return 0
-    digits = amount.removesuffix("k")
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 18:
-        return 0
-    return int(digits) * (1000 if amount.endswith("k") else 1)
+    return int(number) if 0 < number < _EXACT_FLOATS and number.is_integer() else 0
 
 
 def _read_toleration(raw: Json) -> NodeToleration:

@@ -33,7 +33,7 @@ GATES_LOCKED_SINCE: Mapping[str, int] = {
 #: The version assumed when nobody says one: the newest whose behaviour this release was checked against.
 NEWEST_KNOWN = (1, 37)
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)")
+_VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})(?:\+|[.+-][0-9A-Za-z.+-]*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ def read_version(written: str) -> tuple[int, int]:
 
     Raises ValueError when it is none of these.
     """
-    found = _VERSION.match(written.strip())
+    found = _VERSION.fullmatch(written.strip())
     if not found:
         raise ValueError(f"{written!r} is no Kubernetes version; write it as 1.36")
     return int(found[1]), int(found[2])

@@ -6,12 +6,14 @@ hand. An odd value reads as absent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Mapping[str, Any]
 
 _EMPTY: Json = {}
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 def mapping(value: object) -> Json:
@@ -32,6 +34,11 @@ def text(value: object) -> str:
 def integer(value: object, default: int = 0) -> int:
     """`value` if it is a whole number (and no bool), else `default`."""
     return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def quantity_text(value: object) -> str:
+    """A quantity as text: quantities may be written as strings and as numbers. "" for anything else."""
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
 def flag(value: object) -> bool:
@@ -58,7 +65,7 @@ def at(document: object, pointer: str) -> Any:
         step = token.replace("~1", "/").replace("~0", "~")
         if isinstance(here, dict):
             here = here.get(step)
-        elif isinstance(here, list) and step.isdigit() and int(step) < len(here):
+        elif isinstance(here, list) and _INDEX.fullmatch(step) and int(step) < len(here):
             here = here[int(step)]
         else:
             return None
