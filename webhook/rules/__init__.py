@@ -5,6 +5,8 @@ from __future__ import annotations
 from webhook.rulekit.rule import Rule
 from webhook.rules import (
     admin_access_label,
+    api_version_removed,
+    cel_runtime_error,
     feature_not_available,
     forged_extended_claim,
     queue_manager_unsupported,
@@ -12,6 +14,8 @@ from webhook.rules import (
 
 ALL: tuple[Rule, ...] = (
     admin_access_label.RULE,
+    api_version_removed.RULE,
+    cel_runtime_error.RULE,
     feature_not_available.RULE,
     forged_extended_claim.RULE,
     queue_manager_unsupported.RULE,

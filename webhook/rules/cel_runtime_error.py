@@ -22,6 +22,9 @@ from webhook.rulekit.view import View
 
 REASON = "cel-runtime-error"
 
+_CERTAIN = "no node gets past it, so no pod with this claim is ever scheduled"
+_POSSIBLE = "other nodes may do, but the scheduler gives up on the pod as soon as it looks at such a device"
+
 
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
     """One finding per alternative whose selectors err on a known device: it may deny when no node gets past an error."""
@@ -37,9 +40,7 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
             severity="deny" if certain else "warn",
             headline=f'{view.kind} "{view.meta.display_name}" cannot be scheduled: a selector raises an error',
             path=_place(alternative, error),
-            detail=f"{error.message}, on {_devices(errors)}"
-            f"{'; ' if certain else '; nodes with other devices may do, but '}"
-            f"the scheduler gives up on the pod as soon as it looks at such a device",
+            detail=f"{error.message}, on {_devices(errors)}; {_CERTAIN if certain else _POSSIBLE}",
             remedy=hint(error),
         )
 
