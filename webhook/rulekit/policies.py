@@ -138,11 +138,15 @@ class SkipWhen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierFallback:
-    """The default fallback lists of one or several tiers ("" = namespaces without a tier)."""
+    """The default fallback lists of one or several tiers ("" = namespaces without a tier).
+
+    `default`: its one tier is that of all namespaces without the label (see PolicySet.default_tier).
+    """
 
     header: Header
     tiers: tuple[str, ...]
     asks: tuple[TierAsk, ...]
+    default: bool = False
     targets: frozenset[str] = frozenset({"generatedClaims", "claims"})
     skip_when: SkipWhen = field(default_factory=SkipWhen)
 
