@@ -7,12 +7,13 @@ be searched and pasted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TextIO, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.progress import Progress
+from rich.text import Text
 
 from webhook.errors import Problem
 
@@ -77,14 +78,15 @@ def placed(problem: Problem) -> str:
 
 
 @contextmanager
-def doing(what: str) -> Iterator[None]:
-    """Show on a terminal that something is going on."""
+def counting(what: str, things: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal that something is going on: what is yielded takes the number of things done so far."""
     console = stderr()
     if not console.is_terminal:
-        yield
+        yield lambda _: None
         return
-    with console.status(what):
-        yield
+    # A string would be taken for markup, and a file name may hold brackets.
+    with console.status(Text(f"{what} ...")) as status:
+        yield lambda count: status.update(Text(f"{what} ... {count:,} {things}"))
 
 
 def counted(items: Sequence[_Item], what: str) -> Iterator[_Item]:

@@ -10,13 +10,15 @@ from typing import Final
 
 from webhook.cli.outputs.places import LineIndex
 from webhook.errors import InputError, Problem
+from webhook.folder.files import MANIFEST_SUFFIXES, files_below, reason_of
 from webhook.folder.manifests import FileObject, read_manifests
 
 STDIN: Final = "-"
 #: How the standard input is called in `source` and in messages.
 STDIN_NAME: Final = "stdin"
 
-_SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl")
+#: JSON lines are what an audit log or a capture of AdmissionReviews is.
+_SUFFIXES: Final = (*MANIFEST_SUFFIXES, ".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +77,9 @@ def files_of(path: Path) -> Sequence[Path]:
         return (path,)
     if not path.is_dir():
         raise InputError(f"{path}: there is no such file or folder")
-    found = [file for file in sorted(path.rglob("*")) if _is_manifest(file, path)]
+    found = list(files_below(path, _SUFFIXES))
     if not found:
-        raise InputError(f"{path}: there is no manifest in this folder (no file ends in {', '.join(_SUFFIXES)} or .gz)")
+        raise InputError(f"{path}: there is no manifest in this folder (no file ends in {', '.join(_SUFFIXES)})")
     return found
 
 
@@ -86,10 +88,4 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-
-
-def _is_manifest(file: Path, below: Path) -> bool:
-    inner = file.relative_to(below)
-    hidden = any(part.startswith(".") for part in inner.parts)
-    return not hidden and file.name.removesuffix(".gz").endswith(_SUFFIXES) and file.is_file()
+        raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
