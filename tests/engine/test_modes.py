@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.harness import review_of
-from webhook.engine.modes import capped, caps, effective_mode, overridden
+from webhook.engine.modes import capped, caps, effective_mode
 from webhook.engine.settings import EngineSettings
 from webhook.fleet.build import build_fleet
 from webhook.model.finding import Mode, Severity
+from webhook.rulekit.modes import overridden
 from webhook.rulekit.policies import Header, ModeCap, Overridable, PolicySet
 from webhook.rulekit.subject import read_subject
 from webhook.rulekit.view import View
