@@ -100,9 +100,7 @@ def parse_quantity(text: str) -> Quantity:
         return Quantity(0, text=text)
     match = _SHAPE.fullmatch(text) if text else None
     if match is None or (not match[2] and not match[3] and not match[1] and not match[4]):
-        raise ValueError(
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-        )
+        raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
     if len(text) > _MAX_TEXT:
         raise ValueError("unable to parse numeric part of quantity")
     base, exponent, form = _interpret_suffix(match[4])
@@ -132,9 +130,7 @@ def _interpret_suffix(suffix: str) -> tuple[int, int, Format]:
     raise ValueError("unable to parse quantity's suffix")
 
 
-def _parse_fast(
-    text: str, sign: str, digits: str, fraction: str, base: int, exponent: int, form: Format
-) -> Quantity | None:
+def _parse_fast(text: str, sign: str, digits: str, fraction: str, base: int, exponent: int, form: Format) -> Quantity | None:
     """The 64-bit form, where it surely fits; None where the decimal form has to be taken."""
     scale, mantissa = exponent, 1
     if base == 2:

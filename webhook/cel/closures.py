@@ -1,0 +1,434 @@
+"""The closure compiler: a checked tree becomes nested Python closures over one flat frame.
+
+One method per kind of node. Strict calls are in calls.py, loops in folds.py; here are the parts that look at their
+operands only when they need them, and names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from webhook.cel import access, folds
+from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
+from webhook.cel.calls import compile_call
+from webhook.cel.checker import Checked
+from webhook.cel.code import FIRST_SLOT, Closure, Code, Frame, constant
+from webhook.cel.device import Lookup, Path
+from webhook.cel.library.conversions import AT_COMPILE_TIME
+from webhook.cel.library.operators import contains
+from webhook.cel.library.regex import PATTERN_ARGUMENT, PatternError, compiled
+from webhook.cel.problems import ExpressionError, problem
+from webhook.cel.values import (
+    MISSING,
+    NONE,
+    AbortedError,
+    EvaluationError,
+    Optional,
+    UInt,
+    map_key,
+    no_such_overload,
+)
+from webhook.model.semver import Semver
+
+
+class Roots(Protocol):
+    """How an environment gives access to its variables."""
+
+    def variable(self, name: str) -> Closure:
+        """Code that reads a variable."""
+
+    def start(self, name: str) -> Path | None:
+        """The path that a variable begins, if its parts can be reached directly."""
+
+    def path(self, node: Node, lookup: Lookup) -> Closure | None:
+        """Better code for a whole path such as `device.attributes["d"].x`, if there is any."""
+
+    def alias(self, node: Node, lookup: Lookup) -> Path | None:
+        """The path that a `cel.bind` gives a name to, if reading it cannot fail."""
+
+    def membership(self, name: str, container: Node, lookup: Lookup) -> Closure | None:
+        """Better code for `"name" in container`, if there is any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A local variable: how it is read, and the path that it is another name for."""
+
+    code: Code
+    path: Path | None = None
+
+
+class Compiler:
+    """Compiles one checked tree."""
+
+    def __init__(self, checked: Checked, roots: Roots) -> None:
+        self.checked = checked
+        self.roots = roots
+        self.slots = FIRST_SLOT
+        self._scopes: list[dict[str, Local]] = []
+        self._done: dict[Node, Code] = {}
+
+    def compile(self, node: Node) -> Code:
+        """The code of a node. ExpressionError where constants cannot be right."""
+        done = self._done.get(node)
+        if done is None:
+            done = self._done[node] = _COMPILERS[type(node).__name__](self, node)
+        return done
+
+    def _run(self, node: Node) -> Closure:
+        return self.compile(node).run
+
+    def literal(self, node: Literal) -> Code:
+        return constant(node.value)
+
+    def ident(self, node: Ident) -> Code:
+        type_value = self.checked.type_names.get(node)
+        if type_value is not None:
+            return constant(type_value)
+        local = self._local(node)
+        return local.code if local is not None else Code(self.roots.variable(node.name))
+
+    def _local(self, node: Ident) -> Local | None:
+        if not node.absolute:
+            for scope in reversed(self._scopes):
+                if node.name in scope:
+                    return scope[node.name]
+        return None
+
+    def _lookup(self, node: Ident) -> Path | None:
+        if node in self.checked.type_names:
+            return None
+        local = self._local(node)
+        return local.path if local is not None else self.roots.start(node.name)
+
+    def select(self, node: Select) -> Code:
+        type_value = self.checked.type_names.get(node)
+        if type_value is not None:
+            return constant(type_value)
+        path = self.roots.path(node, self._lookup)
+        if path is not None:
+            return Code(path)
+        operand, name = self._run(node.operand), node.field
+        if node.test:
+            return Code(lambda frame: access.is_present(operand(frame), name))
+        return Code(_selection(operand, name))
+
+    def call(self, node: Call) -> Code:
+        special = _SPECIAL.get(node.function)
+        if special is not None:
+            return special(self, node)
+        resolution = self.checked.calls[node]
+        target = node.target if node.target is not None and not resolution.namespaced else None
+        args = (target, *node.args) if target is not None else node.args
+        codes = [self.compile(argument) for argument in args]
+        types = [self.checked.types[argument] for argument in args]
+        code = compile_call(resolution.function, resolution.overloads, codes, types, self.checked.types[node])
+        self._check_constants(node, codes, code)
+        return code
+
+    def _check_constants(self, node: Call, args: list[Code], code: Code) -> None:
+        """Conversions and patterns of constants must work, or the expression is refused."""
+        if node.function in AT_COMPILE_TIME and args[0].is_constant and not code.is_constant:
+            try:
+                code.run([None, 0])
+            except EvaluationError as error:
+                raise ExpressionError(problem(f"program instantiation failed: {error.message}", node.at)) from None
+        index = PATTERN_ARGUMENT.get(node.function)
+        if index is not None and args[index].is_constant and type(args[index].constant) is str:
+            try:
+                compiled(args[index].constant)
+            except PatternError as error:
+                raise ExpressionError(problem(f"program instantiation failed: {error}", node.at)) from None
+
+    def _logic(self, node: Call) -> Code:
+        terms = [self._run(term) for term in node.args]
+        return Code(_logic(terms, decisive=node.function == "_||_"))
+
+    def _conditional(self, node: Call) -> Code:
+        optional = self._optional_macro(node)
+        if optional is not None:
+            return Code(optional)
+        condition, then, otherwise = (self._run(part) for part in node.args)
+
+        def run(frame: Frame) -> Any:
+            value = condition(frame)
+            if value is True:
+                return then(frame)
+            if value is False:
+                return otherwise(frame)
+            raise no_such_overload()
+
+        return Code(run)
+
+    def _optional_macro(self, node: Call) -> Closure | None:
+        """optMap and optFlatMap, which look at their target once."""
+        wrapped = node.args[1]
+        fold = wrapped.args[0] if isinstance(wrapped, Call) and wrapped.function == "optional.of" else wrapped
+        if not (isinstance(fold, Fold) and fold.macro == "opt" and isinstance(fold.initial, Call)):
+            return None
+        assert fold.initial.target is not None
+        target, slot = self._run(fold.initial.target), self._new_slot()
+        self._scopes.append({fold.accumulator: Local(Code(folds.local(slot)))})
+        result = self._run(fold.result)
+        self._scopes.pop()
+        wrap = fold is not wrapped
+
+        def run(frame: Frame) -> Any:
+            value = target(frame)
+            if value is NONE:
+                return NONE
+            if type(value) is not Optional:
+                raise no_such_overload()
+            frame[slot] = value.value
+            return Optional(result(frame)) if wrap else result(frame)
+
+        return run
+
+    def _index(self, node: Call) -> Code:
+        path = self.roots.path(node, self._lookup)
+        if path is not None:
+            return Code(path)
+        operand, key = self._run(node.args[0]), self._run(node.args[1])
+        reach = access.get if node.function == "_[_]" else access.get_optional
+        return Code(lambda frame: reach(operand(frame), key(frame)))
+
+    def _or(self, node: Call) -> Code:
+        if node.target is None:
+            return Code(self._run(node))
+        left, right, unwrap = self._run(node.target), self._run(node.args[0]), node.function == "orValue"
+
+        def run(frame: Frame) -> Any:
+            value = left(frame)
+            if type(value) is Optional:
+                return value.value if unwrap else value
+            if value is NONE:
+                return right(frame)
+            raise no_such_overload()
+
+        return Code(run)
+
+    def _in(self, node: Call) -> Code:
+        value = self.compile(node.args[0])
+        if value.is_constant and type(value.constant) is str:
+            direct = self.roots.membership(value.constant, node.args[1], self._lookup)
+            if direct is not None:
+                return Code(direct)
+        container = self.compile(node.args[1])
+        overloads = self.checked.calls[node].overloads
+        if container.is_constant and type(container.constant) is list and len(overloads) == 1:
+            if not container.constant:
+                return constant(False)
+            if all(type(element) in (bool, int, UInt, float, str) for element in container.constant):
+                return Code(_membership(value.run, container.constant))
+        left, right = value.run, container.run
+        return Code(lambda frame: contains(left(frame), right(frame)))
+
+    def list_node(self, node: ListNode) -> Code:
+        elements = [self.compile(element) for element in node.elements]
+        runs = tuple(element.run for element in elements)
+        if not node.optional:
+            if all(element.is_constant for element in elements):
+                return constant([element.constant for element in elements])
+            return Code(lambda frame: [run(frame) for run in runs])
+        return Code(_optional_list(runs, node.optional))
+
+    def map_node(self, node: MapNode) -> Code:
+        entries = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
+        build = _map_builder([(key.run, value.run, optional) for key, value, optional in entries])
+        if all(key.is_constant and value.is_constant and not optional for key, value, optional in entries):
+            return constant(build([None, 0]))
+        return Code(build)
+
+    def fold(self, node: Fold) -> Code:
+        if node.macro in ("bind", "opt"):
+            return self._let(node)
+        range_ = self._run(node.range_)
+        first, second = self._new_slot(), self._new_slot() if node.second else None
+        scope = {node.first: Local(Code(folds.local(first)))}
+        if second is not None:
+            scope[node.second] = Local(Code(folds.local(second)))
+        self._scopes.append(scope)
+        loop = folds.turns(range_, first, second, folds.weight(node.step))
+        code = self._loop(node, loop)
+        self._scopes.pop()
+        return Code(code)
+
+    def _loop(self, node: Fold, loop: folds.Turns) -> Closure:
+        step = node.step
+        assert isinstance(step, Call)
+        if node.macro in ("all", "exists"):
+            return folds.quantifier(loop, self._run(step.args[1]), decisive=node.macro == "exists")
+        if node.macro == "exists_one":
+            return folds.exactly_one(loop, self._run(step.args[0]))
+        predicate = None
+        if step.function == "_?_:_":
+            predicate, step = self._run(step.args[0]), step.args[1]
+            assert isinstance(step, Call)
+        if node.macro == "collect":
+            element = step.args[1]
+            assert isinstance(element, ListNode)
+            return folds.collect(loop, predicate, self._run(element.elements[0]))
+        entry = [self._run(part) for part in step.args[1:]]
+        return folds.insert(loop, predicate, folds.single_entry(*entry) if len(entry) == 2 else entry[0])
+
+    def _let(self, node: Fold) -> Code:
+        value = self.compile(node.initial)
+        if value.is_constant:
+            return self._within({node.accumulator: Local(value)}, node.result)
+        slot = self._new_slot()
+        path = self.roots.alias(node.initial, self._lookup)
+        result = self._within({node.accumulator: Local(Code(folds.lazy(slot, value.run)), path)}, node.result)
+        return Code(folds.let(slot, result.run))
+
+    def _within(self, scope: dict[str, Local], node: Node) -> Code:
+        self._scopes.append(scope)
+        code = self.compile(node)
+        self._scopes.pop()
+        return code
+
+    def _new_slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+
+_COMPILERS: dict[str, Callable[[Compiler, Any], Code]] = {
+    "Literal": Compiler.literal,
+    "Ident": Compiler.ident,
+    "Select": Compiler.select,
+    "Call": Compiler.call,
+    "ListNode": Compiler.list_node,
+    "MapNode": Compiler.map_node,
+    "Fold": Compiler.fold,
+}
+_SPECIAL: dict[str, Callable[[Compiler, Call], Code]] = {
+    "_&&_": Compiler._logic,
+    "_||_": Compiler._logic,
+    "_?_:_": Compiler._conditional,
+    "_[_]": Compiler._index,
+    "_[?_]": Compiler._index,
+    "_?._": Compiler._index,
+    "or": Compiler._or,
+    "orValue": Compiler._or,
+    "@in": Compiler._in,
+}
+
+
+def _selection(operand: Closure, name: str) -> Closure:
+    def run(frame: Frame) -> Any:
+        container = operand(frame)
+        if type(container) is dict:
+            found = container.get(name, MISSING)
+            if found is not MISSING:
+                return found
+        return access.get(container, name)
+
+    return run
+
+
+def _logic(terms: list[Closure], *, decisive: bool) -> Closure:
+    """&& and ||: left to right until one term decides; an error counts only if none does. Hot path."""
+    if len(terms) > 2:
+        return _long_logic(tuple(terms), decisive)
+    left, right = terms
+
+    def run(frame: Frame) -> bool:
+        try:
+            value = left(frame)
+        except EvaluationError as error:
+            return _absorb(error, right, frame, decisive)
+        if value is decisive:
+            return decisive
+        if type(value) is not bool:
+            return _absorb(no_such_overload(), right, frame, decisive)
+        value = right(frame)
+        if type(value) is bool:
+            return value
+        raise no_such_overload()
+
+    return run
+
+
+def _absorb(error: EvaluationError, term: Closure, frame: Frame, decisive: bool) -> bool:
+    try:
+        value = term(frame)
+    except EvaluationError:
+        raise error from None
+    if value is decisive:
+        return decisive
+    raise error
+
+
+def _long_logic(terms: tuple[Closure, ...], decisive: bool) -> Closure:
+    def run(frame: Frame) -> bool:
+        failure: EvaluationError | None = None
+        for term in terms:
+            try:
+                value = term(frame)
+            except EvaluationError as error:
+                failure = failure or error
+                continue
+            if value is decisive:
+                return decisive
+            if type(value) is not bool:
+                failure = failure or no_such_overload()
+        if failure is not None:
+            raise failure
+        return not decisive
+
+    return run
+
+
+def _membership(value: Closure, elements: list[Any]) -> Closure:
+    """x in [constants]. The scheduler's library hashes x, which a version cannot be."""
+    texts = frozenset(element for element in elements if type(element) is str)
+
+    def run(frame: Frame) -> bool:
+        wanted = value(frame)
+        if type(wanted) is str:
+            return wanted in texts
+        if type(wanted) is Semver:
+            raise AbortedError("internal error: runtime error: hash of unhashable type cel.Semver")
+        return contains(wanted, elements)
+
+    return run
+
+
+def _optional_list(runs: tuple[Closure, ...], optional: frozenset[int]) -> Closure:
+    def run(frame: Frame) -> list[Any]:
+        elements = []
+        for index, element in enumerate(runs):
+            value = element(frame)
+            if index in optional:
+                if value is NONE:
+                    continue
+                if type(value) is not Optional:
+                    text = access.go_text(value)
+                    raise EvaluationError(f"cannot initialize optional list element from non-optional value {text}")
+                value = value.value
+            elements.append(value)
+        return elements
+
+    return run
+
+
+def _map_builder(entries: list[tuple[Closure, Closure, bool]]) -> Closure:
+    def run(frame: Frame) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key_run, value_run, optional in entries:
+            key, value = key_run(frame), value_run(frame)
+            if optional:
+                if value is NONE:
+                    result.pop(map_key(key), None)
+                    continue
+                if type(value) is not Optional:
+                    raise EvaluationError(
+                        f"cannot initialize optional entry '{access.go_text(key)}' "
+                        f"from non-optional value {access.go_text(value)}"
+                    )
+                value = value.value
+            result[map_key(key)] = value
+        return result
+
+    return run

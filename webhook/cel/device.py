@@ -1,0 +1,247 @@
+"""The environment of a device selector: `device`, its type, and how its parts are read from a Device.
+
+Nothing is built per device: a path such as `device.attributes["d"].x` becomes one look-up in the Device itself. Maps are
+made only for expressions that look at a whole domain. Hot paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from webhook.cel.access import no_such_key
+from webhook.cel.ast import Call, Ident, Literal, Node, Select
+from webhook.cel.code import ROOT, Closure, Frame
+from webhook.cel.environment import Environment
+from webhook.cel.types import BOOL, DEVICE_ATTRIBUTES, DEVICE_CAPACITY, STRING, object_of
+from webhook.cel.values import NONE, Absent, AbortedError, DomainMap, Optional
+from webhook.model.device import Attribute
+from webhook.model.quantity import Quantity, cached_quantity
+from webhook.model.semver import Semver, cached_semver
+
+DEVICE = "device"
+ENVIRONMENT = Environment(
+    {
+        DEVICE: object_of(
+            "kubernetes.DRADevice",
+            {
+                "driver": STRING,
+                "allowMultipleAllocations": BOOL,
+                "attributes": DEVICE_ATTRIBUTES,
+                "capacity": DEVICE_CAPACITY,
+            },
+        )
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Where in a device a node reaches: up to three names, and whether one was written with `?`."""
+
+    parts: tuple[str, ...] = ()
+    optional: bool = False
+
+
+# What a name means where it stands: the device, a path that a cel.bind gave a name to, or anything else (None).
+Lookup: TypeAlias = Callable[[Ident], Path | None]
+
+
+def resolve(node: Node, lookup: Lookup) -> Path | None:
+    """The path of a node, or None when it is none (or not known before run time)."""
+    if isinstance(node, Ident):
+        return lookup(node)
+    step = _step(node)
+    if step is None:
+        return None
+    operand, name, optional = step
+    parent = resolve(operand, lookup)
+    if parent is None or len(parent.parts) == 3 or parent.parts[:1] in (("driver",), ("allowMultipleAllocations",)):
+        return None
+    return Path((*parent.parts, name), parent.optional or optional)
+
+
+def _step(node: Node) -> tuple[Node, str, bool] | None:
+    """operand, name and optionality of a selection or an indexing with a constant string."""
+    if isinstance(node, Select):
+        return node.operand, node.field, False
+    if isinstance(node, Call) and node.function in ("_[_]", "_[?_]", "_?._"):
+        key = node.args[1]
+        if isinstance(key, Literal) and type(key.value) is str:
+            return node.args[0], key.value, node.function != "_[_]"
+    return None
+
+
+class DeviceRoots:
+    """Access to the variable `device` for the compiler."""
+
+    def variable(self, name: str) -> Closure:
+        """Code for a variable as a whole: only `dyn(device)` and the like need it."""
+        return _device_map
+
+    def start(self, name: str) -> Path | None:
+        """The path that a variable begins."""
+        return Path() if name == DEVICE else None
+
+    def path(self, node: Node, lookup: Lookup) -> Closure | None:
+        """One look-up for a whole path."""
+        path = resolve(node, lookup)
+        if path is None or not path.parts:
+            return None
+        if isinstance(node, Select) and node.test:
+            return _presence(path.parts)
+        read = _reader(path.parts)
+        return _optional(path.parts, read) if path.optional else read
+
+    def alias(self, node: Node, lookup: Lookup) -> Path | None:
+        """The path that a `cel.bind` gives a name to, if reading it cannot fail."""
+        path = resolve(node, lookup)
+        harmless = path is not None and 0 < len(path.parts) < 3 and not path.optional
+        return path if harmless and not (isinstance(node, Select) and node.test) else None
+
+    def membership(self, name: str, container: Node, lookup: Lookup) -> Closure | None:
+        """`"name" in container`, without making the container."""
+        path = resolve(container, lookup)
+        if path is None or path.optional or path.parts[:1] not in (("attributes",), ("capacity",)):
+            return None
+        table = _TABLES[path.parts[0]]
+        if len(path.parts) == 1:
+            prefix = f"{name}/"
+            return lambda frame: any(key.startswith(prefix) for key in table(frame[ROOT]))
+        return _presence((*path.parts, name)) if len(path.parts) == 2 else None
+
+
+def _attributes(device: Any) -> Mapping[str, Attribute]:
+    return device.attributes  # type: ignore[no-any-return]
+
+
+def _capacity(device: Any) -> Mapping[str, str]:
+    return device.capacity  # type: ignore[no-any-return]
+
+
+_TABLES: dict[str, Callable[[Any], Mapping[str, Any]]] = {"attributes": _attributes, "capacity": _capacity}
+
+
+def _reader(parts: tuple[str, ...]) -> Closure:
+    if parts == ("driver",):
+        return lambda frame: frame[ROOT].driver
+    if parts == ("allowMultipleAllocations",):
+        return lambda frame: frame[ROOT].sharable
+    if parts[0] not in _TABLES:  # the checker does not let such a field through
+        return lambda _: _raise(parts[0])
+    if len(parts) == 3 and "/" not in parts[1]:
+        return _attribute(parts) if parts[0] == "attributes" else _capacity_of(parts)
+    if len(parts) == 3:
+        return lambda _: _raise(parts[2])
+    make = attribute_map if parts[0] == "attributes" else capacity_map
+    table = _TABLES[parts[0]]
+    if len(parts) == 1:
+        return lambda frame: make(table(frame[ROOT]))
+    domain = parts[1]
+    return lambda frame: make(table(frame[ROOT])).get(domain) or {}
+
+
+def _raise(name: str) -> Any:
+    raise no_such_key(name)
+
+
+def _attribute(parts: tuple[str, ...]) -> Closure:
+    key, name = f"{parts[1]}/{parts[2]}", parts[2]
+
+    def run(frame: Frame) -> Any:
+        attribute = frame[ROOT].attributes.get(key)
+        if attribute is None:
+            raise no_such_key(name)
+        return attribute.value if attribute.kind in _PLAIN else attribute_value(key, attribute)
+
+    return run
+
+
+def _capacity_of(parts: tuple[str, ...]) -> Closure:
+    key, name = f"{parts[1]}/{parts[2]}", parts[2]
+
+    def run(frame: Frame) -> Any:
+        text = frame[ROOT].capacity.get(key)
+        if text is None:
+            raise no_such_key(name)
+        return capacity_value(key, text)
+
+    return run
+
+
+def _presence(parts: tuple[str, ...]) -> Closure:
+    if len(parts) < 3:  # fields are always there, and so is an unknown domain's empty map
+        return lambda _: True
+    table, key = _TABLES[parts[0]], f"{parts[1]}/{parts[2]}"
+    if "/" in parts[1]:
+        return lambda _: False
+    return lambda frame: key in table(frame[ROOT])
+
+
+def _optional(parts: tuple[str, ...], read: Closure) -> Closure:
+    present = _presence(parts)
+
+    def run(frame: Frame) -> Optional | Absent:
+        return Optional(read(frame)) if present(frame) else NONE
+
+    return run
+
+
+_PLAIN = frozenset({"string", "int", "bool"})
+
+
+def attribute_value(name: str, attribute: Attribute) -> Any:
+    """The CEL value of an attribute."""
+    if attribute.kind in _PLAIN:
+        return attribute.value
+    if attribute.kind == "version":
+        return _version(name, str(attribute.value))
+    if attribute.kind == "versions":
+        return [_version(name, str(text)) for text in attribute.value]  # type: ignore[union-attr]
+    return list(attribute.value)  # type: ignore[arg-type]
+
+
+def _version(name: str, text: str) -> Semver:
+    try:
+        return cached_semver(text)
+    except ValueError as error:
+        raise AbortedError(f"attribute {name}: parse semantic version: {error}") from None
+
+
+def capacity_value(name: str, text: str | Quantity) -> Quantity:
+    """The CEL value of a capacity."""
+    if isinstance(text, Quantity):
+        return text
+    try:
+        return cached_quantity(text)
+    except ValueError as error:
+        raise AbortedError(f"capacity {name}: {error}") from None
+
+
+def attribute_map(attributes: Mapping[str, Attribute]) -> DomainMap:
+    """domain -> id -> value of all attributes."""
+    return _by_domain({name: attribute_value(name, attribute) for name, attribute in attributes.items()})
+
+
+def capacity_map(capacity: Mapping[str, str | Quantity]) -> DomainMap:
+    """domain -> id -> quantity of all capacities."""
+    return _by_domain({name: capacity_value(name, text) for name, text in capacity.items()})
+
+
+def _by_domain(values: Mapping[str, Any]) -> DomainMap:
+    domains = DomainMap()
+    for name, value in values.items():
+        domain, _, identifier = name.partition("/")
+        domains.setdefault(domain, {})[identifier] = value  # type: ignore[index]
+    return domains
+
+
+def _device_map(frame: Frame) -> dict[str, Any]:
+    device = frame[ROOT]
+    return {
+        "driver": device.driver,
+        "allowMultipleAllocations": device.sharable,
+        "attributes": attribute_map(device.attributes),
+        "capacity": capacity_map(device.capacity),
+    }

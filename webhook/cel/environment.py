@@ -1,0 +1,53 @@
+"""What an expression may name: variables with their types, functions, and the names of types.
+
+The names of types are the same everywhere; the variables make the difference between a selector and a policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from webhook.cel.library import FUNCTIONS
+from webhook.cel.library.table import Function
+from webhook.cel.types import (
+    BOOL,
+    BYTES,
+    CIDR,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    IP,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+)
+from webhook.cel.values import TypeValue
+
+_TYPES = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, TYPE, UINT, IP, CIDR)
+
+TYPE_NAMES: Mapping[str, Type] = {type_.name: type_ for type_ in _TYPES} | {
+    "list": list_of(DYN),
+    "map": map_of(DYN, key=DYN),
+    "optional_type": optional_of(DYN),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One set of variables on top of the common functions."""
+
+    variables: Mapping[str, Type]
+    functions: Mapping[str, Function] = field(default_factory=lambda: FUNCTIONS)
+
+    def type_value(self, name: str) -> TypeValue | None:
+        """The type that a name stands for, if it stands for one."""
+        type_ = TYPE_NAMES.get(name)
+        return TypeValue(type_.name) if type_ is not None else None

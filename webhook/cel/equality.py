@@ -1,0 +1,165 @@
+"""CEL's equality and order of values: numbers across their types, everything else only within its own type.
+
+These are hot paths. Comparing containers counts its steps, because shared parts can make a small value endlessly deep.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from webhook.cel.values import (
+    MISSING,
+    NONE,
+    Absent,
+    DerivedQuantity,
+    DomainMap,
+    Duration,
+    EvaluationError,
+    Optional,
+    Timestamp,
+    TypeValue,
+    UInt,
+    find,
+    key_value,
+    limit_exceeded,
+    no_such_overload,
+)
+from webhook.model.quantity import Quantity
+from webhook.model.semver import Semver
+
+_MAX_STEPS = 1_000_000
+_PLAIN = {bool, int, str, float, bytes, UInt, type(None), Timestamp, Duration, TypeValue}
+_NUMBERS = {int, UInt, float}
+_MAPS = {dict, DomainMap}
+_STRICT: set[type] = {Quantity, DerivedQuantity, Semver}
+
+
+def register_strict(python_type: type) -> None:
+    """Values of a library's own class: comparing one with another type is an error, not false."""
+    _STRICT.add(python_type)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """left == right. Hot path: one type test and Python's own comparison for plain values of one type."""
+    kind = type(left)
+    if kind is type(right) and kind in _PLAIN:
+        return left == right  # type: ignore[no-any-return]
+    return _equal(left, right, [_MAX_STEPS])
+
+
+def equal_or_false(left: Any, right: Any) -> bool:
+    """left == right, where an error counts as false (as in list membership)."""
+    try:
+        return equal(left, right)
+    except EvaluationError:
+        return False
+
+
+def _equal(left: Any, right: Any, steps: list[int]) -> bool:
+    kind, other = type(left), type(right)
+    if kind in _NUMBERS and other in _NUMBERS:
+        return _equal_numbers(left, right)
+    if left is None or right is None:
+        return left is right
+    if kind in _STRICT:
+        return _equal_strict(left, right)
+    if kind is list and other is list:
+        return _equal_lists(left, right, steps)
+    if kind in _MAPS and other in _MAPS:
+        return _equal_maps(left, right, steps)
+    if kind is Optional:
+        return other is Optional and _equal(left.value, right.value, steps)
+    if kind is Absent:
+        return right is NONE
+    return kind is other and bool(left == right)
+
+
+def _equal_strict(left: Any, right: Any) -> bool:
+    if type(right) is not type(left) and not (type(left) is DerivedQuantity and type(right) is Quantity):
+        raise no_such_overload()
+    if type(right) is DerivedQuantity:
+        raise no_such_overload()
+    return bool(left == right)
+
+
+def _equal_numbers(left: Any, right: Any) -> bool:
+    if type(left) is float or type(right) is float:
+        return not (math.isnan(left) or math.isnan(right)) and _compare_with_float(left, right) == 0
+    return int(left) == int(right)
+
+
+def _step(steps: list[int], count: int) -> None:
+    steps[0] -= count
+    if steps[0] < 0:
+        raise limit_exceeded()
+
+
+def _equal_lists(left: list[Any], right: list[Any], steps: list[int]) -> bool:
+    if len(left) != len(right):
+        return False
+    _step(steps, len(left))
+    return all(_equal_or_error(a, b, steps) for a, b in zip(left, right, strict=True))
+
+
+def _equal_maps(left: dict[Any, Any], right: dict[Any, Any], steps: list[int]) -> bool:
+    if len(left) != len(right):
+        return False
+    _step(steps, len(left))
+    for key, value in left.items():
+        other = find(right, key_value(key))
+        if other is MISSING or not _equal_or_error(value, other, steps):
+            return False
+    return True
+
+
+def _equal_or_error(left: Any, right: Any, steps: list[int]) -> bool:
+    """Inside containers an error does not count as a difference."""
+    try:
+        return _equal(left, right, steps)
+    except EvaluationError:
+        return True
+
+
+def compare(left: Any, right: Any, operator: str) -> int:
+    """-1, 0 or 1; an error when the two have no order. Hot path for numbers and strings."""
+    kind, other = type(left), type(right)
+    if kind is other and kind in _ORDERED:
+        return (left > right) - (left < right)  # type: ignore[no-any-return]
+    if kind in _NUMBERS and other in _NUMBERS:
+        return _compare_numbers(left, right)
+    if kind in _ORDERED or kind is float:
+        raise no_such_overload()
+    raise no_such_overload(operator)
+
+
+_ORDERED = {bool, int, UInt, str, bytes, Timestamp, Duration}
+
+
+def is_ordered(value: object) -> bool:
+    """Values of this type can be compared."""
+    return type(value) in _ORDERED or type(value) is float
+
+
+def _compare_numbers(left: Any, right: Any) -> int:
+    if type(left) is not float and type(right) is not float:
+        return (left > right) - (left < right)  # type: ignore[no-any-return]
+    if math.isnan(left) or math.isnan(right):
+        raise EvaluationError("NaN values cannot be ordered")
+    return _compare_with_float(left, right)
+
+
+def _compare_with_float(left: Any, right: Any) -> int:
+    """One of the two is a float: both are compared as floats, losing what digits a float does not hold."""
+    a, b = _bounded(left, right), _bounded(right, left)
+    return (a > b) - (a < b)
+
+
+def _bounded(number: Any, other: Any) -> Any:
+    # Beyond the range of the integer on the other side no rounding may make them equal.
+    if type(number) is not float:
+        return float(number)
+    low, high = (0.0, 2.0**64) if type(other) is UInt else (-(2.0**63), 2.0**63)
+    if type(other) is float or low <= number <= high:
+        return number
+    return math.inf if number > high else -math.inf

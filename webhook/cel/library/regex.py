@@ -1,0 +1,101 @@
+"""Regular expressions, by RE2: linear in the text, whatever the pattern.
+
+A pattern is compiled once and kept. RE2 is told to keep its complaints off standard error.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from webhook.cel.library.table import Function, Overload
+from webhook.cel.types import BOOL, INT, STRING, list_of
+from webhook.cel.values import EvaluationError, no_such_overload
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return options
+
+
+_QUIET = _options()
+
+
+class PatternError(Exception):
+    """The pattern is no regular expression; the text says why."""
+
+
+@lru_cache(maxsize=1024)
+def compiled(pattern: str) -> Any:
+    """The compiled pattern. PatternError when it is none."""
+    try:
+        return re2.compile(pattern, _QUIET)
+    except re2.error as error:
+        text = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+        raise PatternError(f"error parsing regexp: {text}") from None
+
+
+def _pattern(pattern: str, prefix: str = "") -> Any:
+    try:
+        return compiled(pattern)
+    except PatternError as error:
+        raise EvaluationError(f"{prefix}{error}") from None
+
+
+def matches(text: Any, pattern: Any) -> bool:
+    """The pattern is found in the text."""
+    if type(text) is not str:
+        raise no_such_overload("matches")
+    if type(pattern) is not str:
+        raise no_such_overload()
+    return _pattern(pattern).search(text) is not None
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _pattern(pattern, "Illegal regex: ").search(text)
+    return found[0] if found is not None else ""
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    if limit == 0:
+        _pattern(pattern, "Illegal regex: ")
+        return []
+    found: list[str] = []
+    end = -1
+    for match in _pattern(pattern, "Illegal regex: ").finditer(text):
+        if match.end() == match.start() == end:  # an empty match right behind the last match does not count
+            continue
+        end = match.end()
+        found.append(match[0])
+        if len(found) == limit:
+            break
+    return found
+
+
+_STRINGS = list_of(STRING)
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function(
+        "matches",
+        (
+            Overload("matches", (STRING, STRING), BOOL),
+            Overload("matches_string", (STRING, STRING), BOOL, member=True),
+        ),
+        shared=matches,
+    ),
+    Function("find", (Overload("string_find_string", (STRING, STRING), STRING, _find, member=True),)),
+    Function(
+        "findAll",
+        (
+            Overload("string_find_all_string", (STRING, STRING), _STRINGS, _find_all, member=True),
+            Overload("string_find_all_string_int", (STRING, STRING, INT), _STRINGS, _find_all, member=True),
+        ),
+        grows=True,
+    ),
+)
+
+# Where the pattern stands among the arguments (receiver included): constant patterns are compiled with the expression.
+PATTERN_ARGUMENT = {"matches": 1, "find": 1, "findAll": 1}

@@ -1,0 +1,43 @@
+"""What is wrong with an expression before it runs.
+
+`CompileProblem` is what callers see; the exceptions stay inside this package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from webhook.cel.ast import Position
+
+
+@dataclass(frozen=True, slots=True)
+class CompileProblem:
+    """One mistake in an expression, at a place counted from 1."""
+
+    message: str
+    line: int
+    column: int
+
+
+class ExpressionError(Exception):
+    """The expression cannot be compiled, for these reasons."""
+
+    def __init__(self, *problems: CompileProblem) -> None:
+        super().__init__(*(problem.message for problem in problems))
+        self.problems = problems
+
+
+def problem(message: str, at: Position) -> CompileProblem:
+    """A problem at the place of a node."""
+    return CompileProblem(message, at.line, at.column)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint to append to a message, or ""."""
+    close = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
+    return f'; did you mean "{close[0]}"?' if close else ""

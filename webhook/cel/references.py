@@ -1,0 +1,142 @@
+"""What a selector reads of a device, and whether it makes sure first that it is there.
+
+A read is guarded when a missing attribute cannot fail the selector: inside has(), behind `?`, or beside a has() of the
+same attribute whose outcome decides (`has(x) && x > 1`, `!has(x) || x > 1`, `has(x) ? x : 1`; the order of terms does
+not matter, because && and || absorb errors).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as Choice
+
+from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
+from webhook.cel.checker import Checked
+from webhook.cel.device import DEVICE, Path, resolve
+from webhook.cel.validators import children
+
+ReferenceKind = Choice["attribute", "capacity", "driver", "sharable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One read. `name` is "" for a whole domain, and `domain` too for all of them."""
+
+    kind: ReferenceKind
+    domain: str = ""
+    name: str = ""
+    guarded: bool = False
+
+
+_KINDS: dict[str, ReferenceKind] = {
+    "attributes": "attribute",
+    "capacity": "capacity",
+    "driver": "driver",
+    "allowMultipleAllocations": "sharable",
+}
+_Parts = tuple[str, ...]
+
+
+def references_of(checked: Checked) -> frozenset[Reference]:
+    """Everything that the expression reads of `device`."""
+    reader = _Reader(checked)
+    reader.read(checked.tree, frozenset())
+    return frozenset(reader.found)
+
+
+class _Reader:
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.found: set[Reference] = set()
+        self._scopes: list[dict[str, Path | None]] = []
+
+    def read(self, node: Node, safe: frozenset[_Parts]) -> None:
+        """Note what `node` reads, given the paths that are known to be there."""
+        path = resolve(node, self._lookup) if not isinstance(node, Literal) else None
+        if path is not None:
+            self._note(node, path, safe)
+        elif isinstance(node, Call) and node.function in ("_&&_", "_||_"):
+            self._read_terms(node, safe)
+        elif isinstance(node, Call) and node.function == "_?_:_":
+            condition, then, otherwise = node.args
+            self.read(condition, safe)
+            self.read(then, safe | self._facts(condition, holds=True))
+            self.read(otherwise, safe | self._facts(condition, holds=False))
+        elif isinstance(node, Fold):
+            self._read_fold(node, safe)
+        elif self._reads_membership(node):
+            return
+        else:
+            for child in children(node):
+                self.read(child, safe)
+
+    def _note(self, node: Node, path: Path, safe: frozenset[_Parts]) -> None:
+        if not path.parts:
+            self.found |= {Reference("attribute", guarded=True), Reference("capacity", guarded=True)}
+            self.found |= {Reference("driver", guarded=True), Reference("sharable", guarded=True)}
+            return
+        kind = _KINDS.get(path.parts[0])
+        if kind is None:
+            return
+        tested = isinstance(node, Select) and node.test
+        guarded = tested or path.optional or len(path.parts) < 3 or path.parts in safe
+        domain, name = (*path.parts[1:], "", "")[:2]
+        self.found.add(Reference(kind, domain, name, guarded))
+
+    def _reads_membership(self, node: Node) -> bool:
+        """`"x" in device.attributes["d"]` reads d/x, safely."""
+        path = self._membership(node)
+        if path is not None and path.parts:
+            self._note(Select(node.at, 1, node, "", True), path, frozenset())
+        return path is not None
+
+    def _membership(self, node: Node) -> Path | None:
+        if not (isinstance(node, Call) and node.function == "@in"):
+            return None
+        name, container = node.args
+        path = resolve(container, self._lookup)
+        if path is None or not isinstance(name, Literal) or type(name.value) is not str or len(path.parts) not in (1, 2):
+            return None
+        return Path((*path.parts, name.value)) if path.parts[0] in ("attributes", "capacity") else None
+
+    def _read_terms(self, node: Call, safe: frozenset[_Parts]) -> None:
+        holds = node.function == "_&&_"
+        facts = [self._facts(term, holds=holds) for term in node.args]
+        for index, term in enumerate(node.args):
+            others = [fact for other, fact in enumerate(facts) if other != index]
+            self.read(term, safe.union(*others))
+
+    def _facts(self, node: Node, *, holds: bool) -> frozenset[_Parts]:
+        """The paths that are there when the condition is true (or, not `holds`, false)."""
+        if isinstance(node, Call) and node.function == "!_":
+            return self._facts(node.args[0], holds=not holds)
+        if isinstance(node, Call) and node.function == ("_&&_" if holds else "_||_"):
+            return frozenset().union(*(self._facts(term, holds=holds) for term in node.args))
+        if not holds:
+            return frozenset()
+        path = resolve(node, self._lookup) if isinstance(node, Select) and node.test else self._membership(node)
+        if path is None and isinstance(node, Call) and node.function == "hasValue" and node.target is not None:
+            path = resolve(node.target, self._lookup)
+        return frozenset({path.parts}) if path is not None else frozenset()
+
+    def _read_fold(self, node: Fold, safe: frozenset[_Parts]) -> None:
+        self.read(node.range_, safe)
+        alias = resolve(node.initial, self._lookup) if node.macro == "bind" else None
+        if alias is None or len(alias.parts) == 3:
+            self.read(node.initial, safe)
+        self._scopes.append({node.accumulator: alias})
+        self._scopes.append({node.first: None} | ({node.second: None} if node.second else {}))
+        self.read(node.step, safe)
+        self._scopes.pop()
+        self.read(node.result, safe)
+        self._scopes.pop()
+
+    def _lookup(self, node: Ident) -> Path | None:
+        if not node.absolute:
+            for scope in reversed(self._scopes):
+                if node.name in scope:
+                    return scope[node.name]
+        return Path() if node.name == DEVICE and node not in self.checked.type_names else None
+
+
+__all__ = ["ListNode", "MapNode", "Reference", "ReferenceKind", "references_of"]

@@ -1,0 +1,96 @@
+"""Checks of a tree that has its types: literals of one type, and constant patterns and times that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from webhook.cel.ast import Call, Entry, Fold, ListNode, Literal, MapNode, Node, Select
+from webhook.cel.checker import Checked
+from webhook.cel.library.regex import PatternError, compiled
+from webhook.cel.library.time import parse_duration, parse_timestamp
+from webhook.cel.problems import CompileProblem, ExpressionError, problem
+from webhook.cel.types import Kind, Type, format_type
+
+_EXEMPT = "format"  # a format's arguments may differ in type
+
+
+def validate(checked: Checked) -> None:
+    """ExpressionError with every literal that is wrong."""
+    problems = [found for node, exempt in _walk(checked.tree) for found in _problems(checked, node, exempt)]
+    if problems:
+        raise ExpressionError(*sorted(dict.fromkeys(problems), key=lambda found: (found.line, found.column)))
+
+
+def _walk(tree: Node) -> Iterator[tuple[Node, bool]]:
+    """Every node, with whether it lies within a call of `format`."""
+    pending, seen = [(tree, False)], set()
+    while pending:
+        node, exempt = pending.pop()
+        if node in seen:  # macros may use one node twice
+            continue
+        seen.add(node)
+        yield node, exempt
+        inner = exempt or (isinstance(node, Call) and node.function == _EXEMPT)
+        pending.extend((child, inner) for child in children(node))
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes directly below."""
+    if isinstance(node, Call):
+        return [*([node.target] if node.target is not None else []), *node.args]
+    if isinstance(node, Select):
+        return [node.operand]
+    if isinstance(node, ListNode):
+        return list(node.elements)
+    if isinstance(node, MapNode):
+        return [part for entry in node.entries for part in (entry.key, entry.value)]
+    if isinstance(node, Fold):
+        return [node.range_, node.initial, node.condition, node.step, node.result]
+    return []
+
+
+def _problems(checked: Checked, node: Node, exempt: bool) -> Iterator[CompileProblem]:
+    if isinstance(node, ListNode) and not exempt:
+        types = [_entry_type(checked, element, i in node.optional) for i, element in enumerate(node.elements)]
+        yield from _mixed(types, node.elements)
+    elif isinstance(node, MapNode) and not exempt:
+        yield from _mixed([checked.types[entry.key] for entry in node.entries], [entry.key for entry in node.entries])
+        values = [_entry_type(checked, entry.value, entry.optional) for entry in node.entries]
+        yield from _mixed(values, [entry.value for entry in node.entries])
+    elif isinstance(node, Call) and node.function in _LITERAL_CHECKS and node.args:
+        argument = node.args[0]  # of the arguments proper, as the scheduler's library has it
+        if isinstance(argument, Literal) and not _LITERAL_CHECKS[node.function](argument.value):
+            yield problem(f"invalid {node.function} argument", argument.at)
+
+
+def _entry_type(checked: Checked, node: Node, optional: bool) -> Type:
+    type_ = checked.types[node]
+    return type_.params[0] if optional and type_.params else type_
+
+
+def _mixed(types: list[Type], nodes: list[Node] | tuple[Node, ...]) -> Iterator[CompileProblem]:
+    for type_, node in zip(types[1:], nodes[1:], strict=True):
+        if not _equivalent(types[0], type_):
+            yield problem(f"expected type '{format_type(types[0])}' but found '{format_type(type_)}'", node.at)
+            return
+
+
+def _equivalent(one: Type, two: Type) -> bool:
+    if one.kind is not two.kind or len(one.params) != len(two.params):
+        return False
+    return (one.kind is Kind.PARAM or one.name == two.name) and all(map(_equivalent, one.params, two.params))
+
+
+def _is_pattern(value: object) -> bool:
+    try:
+        compiled(value)  # type: ignore[arg-type]
+    except (PatternError, TypeError):
+        return False
+    return True
+
+
+_LITERAL_CHECKS: dict[str, Callable[[object], bool]] = {
+    "matches": _is_pattern,
+    "duration": lambda value: type(value) is not str or parse_duration(value) is not None,
+    "timestamp": lambda value: type(value) is not str or parse_timestamp(value) is not None,
+}

@@ -1,0 +1,216 @@
+"""What CEL values are at run time, and the errors that take the place of one.
+
+bool, str, bytes, float, None, list and dict are themselves; int is CEL's int and `UInt` its uint. Values are never
+changed once made. Map keys are stored as `map_key` says, because Python would take 1, 1u and true for one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from webhook.model.quantity import Quantity
+from webhook.model.semver import Semver
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CelError:
+    """A run-time error: the value that an evaluation has instead of a result."""
+
+    message: str
+
+
+class EvaluationError(Exception):
+    """A CEL error on its way up to the operator that absorbs it or to the caller, who gets a `CelError`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class AbortedError(Exception):
+    """The end of an evaluation that no operator absorbs: a limit, or what panics in the scheduler's library."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def no_such_overload(detail: str = "") -> EvaluationError:
+    """The error of an operation that its operands do not have."""
+    return EvaluationError(f"no such overload: {detail}" if detail else "no such overload")
+
+
+def limit_exceeded() -> AbortedError:
+    """The end of an evaluation that takes too many steps or makes too large a value."""
+    return AbortedError("operation cancelled: actual cost limit exceeded")
+
+
+class UInt(int):
+    """A CEL uint. Arithmetic on it is done by the operators, not by Python's."""
+
+    __slots__ = ()
+
+
+class DerivedQuantity(Quantity):
+    """The result of add() and sub().
+
+    The scheduler's library gives it another Go type than a parsed quantity has, and refuses it on the right of `==`.
+    """
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """optional.of(value)"""
+
+    value: object
+
+
+class Absent:
+    """The type of optional.none()."""
+
+    __slots__ = ()
+
+
+NONE = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value, such as `int` or `type(1)`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """Nanoseconds since 1970 in UTC."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """Nanoseconds."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypedKey:
+    """A map key that is neither a string nor an int, kept apart from them by its type."""
+
+    kind: type
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpaqueKey:
+    """A map key that cannot be found again: lists and other values that Go keys by identity."""
+
+    value: object
+
+
+def map_key(value: object) -> object:
+    """How `value` is stored as the key of a map."""
+    kind = type(value)
+    if kind is str or kind is int:
+        return value
+    if kind in (bool, UInt, float, bytes, type(None), Timestamp, Duration, TypeValue):
+        return TypedKey(kind, value)
+    return OpaqueKey(value)
+
+
+def key_value(key: object) -> object:
+    """The CEL value of a stored key."""
+    kind = type(key)
+    if kind is TypedKey or kind is OpaqueKey:
+        return key.value  # type: ignore[attr-defined]  # told by the line above
+    return key
+
+
+class DomainMap(dict[str, object]):
+    """device.attributes and device.capacity: looking up an unknown domain finds an empty map.
+
+    Membership, size and iteration see only the real domains.
+    """
+
+    __slots__ = ()
+
+
+EMPTY_DOMAIN: dict[str, object] = {}
+MISSING = object()
+
+
+def find(mapping: dict[object, object], key: object) -> object:
+    """The value under a CEL key, or MISSING. Numbers are found across their types."""
+    kind = type(key)
+    if kind is str or kind is int:
+        found = mapping.get(key, MISSING)
+        if found is not MISSING:
+            return found
+    if type(mapping) is DomainMap:
+        return EMPTY_DOMAIN
+    return MISSING if kind is str else _find_number(mapping, key)
+
+
+def _find_number(mapping: dict[object, object], key: object) -> object:
+    for alternative in _numeric_twins(key):
+        found = mapping.get(alternative, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+def _numeric_twins(key: object) -> Iterator[object]:
+    kind = type(key)
+    if kind is float:
+        yield TypedKey(float, key)
+        if key == key and abs(key) != float("inf") and key == int(key):  # type: ignore[operator, call-overload]
+            yield from _whole_twins(int(key))  # type: ignore[call-overload]
+    elif kind is int or kind is UInt:
+        yield from _whole_twins(int(key), first=kind)  # type: ignore[call-overload]
+    else:
+        yield map_key(key)
+
+
+def _whole_twins(number: int, first: type = int) -> Iterator[object]:
+    as_int = [number] if INT_MIN <= number <= INT_MAX else []
+    as_uint = [TypedKey(UInt, UInt(number))] if 0 <= number <= UINT_MAX else []
+    yield from (as_int + as_uint) if first is int else (as_uint + as_int)
+
+
+_TYPE_NAMES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    dict: "map",
+    DomainMap: "map",
+    Optional: "optional_type",
+    Absent: "optional_type",
+    TypeValue: "type",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    Quantity: "kubernetes.Quantity",
+    DerivedQuantity: "kubernetes.Quantity",
+    Semver: "kubernetes.Semver",
+}
+
+
+def register_type(python_type: type, name: str) -> None:
+    """Make the values of a library's own class known under a CEL type name (called while modules load)."""
+    _TYPE_NAMES[python_type] = name
+
+
+def type_name(value: object) -> str:
+    """The name of a value's CEL type."""
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
