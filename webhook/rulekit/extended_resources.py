@@ -47,7 +47,9 @@ def served(fleet: Fleet, resource: str) -> Served:
     mapped = class_in_force(fleet, resource) is not None
     zero_is_dra = mapped and fleet.server.minor >= ZERO_IS_DRA_SINCE
     nodes = fleet.nodes
-    return remembered(nodes.memo, ("served", resource, mapped, zero_is_dra), lambda: _served(nodes, resource, mapped, zero_is_dra))
+    return remembered(
+        nodes.memo, ("served", resource, mapped, zero_is_dra), lambda: _served(nodes, resource, mapped, zero_is_dra)
+    )
 
 
 def _served(nodes: Nodes, resource: str, mapped: bool, zero_is_dra: bool) -> Served:
@@ -76,9 +78,7 @@ def _index(nodes: Nodes) -> Mapping[str, _ByAmount]:
     for name, node in nodes.by_name.items():
         for resource, amount in node.allocatable.items():
             named.setdefault(resource, {}).setdefault(amount, []).append(name)
-    return {
-        resource: {amount: nodes.named(names) for amount, names in amounts.items()} for resource, amounts in named.items()
-    }
+    return {resource: {amount: nodes.named(names) for amount, names in amounts.items()} for resource, amounts in named.items()}
 
 
 def _at_least(amounts: _ByAmount, least: int) -> NodeSet:

@@ -80,7 +80,9 @@ def sides(fleet: Fleet, policy: DeviceOwnership) -> Sides:
 
 
 def _sides(fleet: Fleet, policy: DeviceOwnership) -> Sides:
-    offered = {name: _union(nodes for amount, nodes in by.items() if amount > 0) for name, by in allocatable(fleet.nodes).items()}
+    offered = {
+        name: _union(nodes for amount, nodes in by.items() if amount > 0) for name, by in allocatable(fleet.nodes).items()
+    }
     held = _held(fleet)
     return Sides(
         plugin_offers=_of_group(offered, policy),
