@@ -68,7 +68,7 @@ def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, ph
 def _mutated(view: View, settings: EngineSettings, outcome: Outcome) -> View:
     if view.review.operation != "CREATE":
         return view
-    forged = strip_forged(view.review)
+    forged = strip_forged(view.review, view.policies)
     if forged:
         outcome.patch.extend(forged)
         view = patched_view(view, forged, settings)

@@ -1,0 +1,78 @@
+"""Injections as everybody else sees them: take them out, keep re-applied manifests alive, do not believe forged records.
+
+None of this asks a policy's mode: it runs whatever the policies or caps say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from webhook.model.finding import PatchOp
+from webhook.model.review import Review
+from webhook.model.tolerant import Json, at, mapping
+from webhook.rulekit.injection_authenticity import injection_is_authentic
+from webhook.rulekit.injection_sameness import same_spec
+from webhook.rulekit.injection_undo import undo
+from webhook.rulekit.patching import ANNOTATIONS, remove_annotation, set_annotation
+from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.provenance import INJECTED, read_provenance
+from webhook.rulekit.requests_writing import in_v1, in_version_of, is_flat, spec_pointer
+
+__all__ = ["INJECTED", "authored_alternative", "injection_is_authentic", "restore", "strip_forged", "undo"]
+
+_KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def authored_alternative(annotations: Mapping[str, str], request: str) -> str | None:
+    """The alternative that stands for what the author of `request` asked for; None when nothing was injected into it, or when
+    the policy replaced the ask. Whether the record can be believed: `injection_is_authentic`."""
+    recorded = read_provenance(annotations)
+    found = recorded.request(request) if recorded is not None else None
+    return found.author if found is not None else None
+
+
+def restore(review: Review) -> tuple[PatchOp, ...] | None:
+    """What makes an UPDATE with the author's own manifest a no-op on an object that was injected into; None for any other.
+
+    Specs are immutable: `kubectl apply` of the manifest in git would be refused for ever. When the new spec is what the record
+    on the *old* object says the author wrote (defaults and API versions apart), spec and annotation become the stored ones.
+    Nothing but the two objects is read, and the outcome can only be what is stored already.
+    """
+    new, old = review.object, review.old_object
+    if review.operation != "UPDATE" or review.kind not in _KINDS or not isinstance(new, dict) or not isinstance(old, dict):
+        return None
+    authored = undo(old)
+    if authored is old or not isinstance(new.get("metadata"), dict):
+        return None
+    if same_spec(new, old) or not same_spec(new, authored):
+        return None
+    stored = mapping(at(old, ANNOTATIONS))[INJECTED]
+    return ({"op": "replace", "path": "/spec", "value": _spec_for(new, old)}, *set_annotation(new, INJECTED, stored))
+
+
+def strip_forged(review: Review, policies: PolicySet) -> tuple[PatchOp, ...]:
+    """What takes `fallgate.dev/injected` off an object that is being created, unless it is the record of our own injection in
+    an earlier mutating call (reinvocationPolicy IfNeeded). Nothing when there is none.
+
+    Claims get the annotations of their template's spec.metadata, where we never write it: there it always goes.
+    """
+    raw = review.object
+    if review.operation != "CREATE" or review.kind not in _KINDS or not isinstance(raw, dict):
+        return ()
+    inner = "/spec/metadata/annotations" if review.kind == "ResourceClaimTemplate" else ""
+    copied = remove_annotation(raw, INJECTED, inner) if inner else ()
+    own = () if injection_is_authentic(raw, policies) else remove_annotation(raw, INJECTED)
+    return (*own, *copied)
+
+
+def _spec_for(new: Json, old: Json) -> Any:
+    """The old object's spec, in the new one's API version."""
+    if is_flat(new) == is_flat(old):
+        return old["spec"]
+    pointer = spec_pointer(old)
+    spec = dict(mapping(at(old, pointer)))
+    devices = dict(mapping(spec.get("devices")))
+    written = [in_version_of(in_v1(item, is_flat(old)), is_flat(new)) for item in devices["requests"]]
+    spec["devices"] = {**devices, "requests": written}
+    return spec if pointer == "/spec" else {**old["spec"], "spec": spec}
