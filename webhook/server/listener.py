@@ -47,6 +47,7 @@ class Listener(uvicorn.Server):
         self._context = context
         self._traffic = traffic
         self._handshake_seconds = handshake_seconds
+        self._stopping = asyncio.Event()
 
     @property
     def in_flight(self) -> int:
@@ -77,6 +78,13 @@ class Listener(uvicorn.Server):
         """Signals belong to webhook.lifecycle."""
         yield
 
+    async def main_loop(self) -> None:
+        """Renew the Date header every second until `stop`."""
+        while not self._stopping.is_set():
+            await self.on_tick(0)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), 1.0)
+
     def drain(self) -> None:
         """From now on every answer carries `Connection: close`."""
         self._traffic.draining = True
@@ -86,6 +94,7 @@ class Listener(uvicorn.Server):
     def stop(self) -> None:
         """Close the socket and idle connections, finish what is in flight; `serve` returns then."""
         self.should_exit = True
+        self._stopping.set()
 
 
 def build_listener(

@@ -1,0 +1,125 @@
+"""How the process lives and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from webhook.lifecycle import EternalTask, Life, TaskEnded, signals_end
+
+
+class FakeListener:
+    """Serves until it is stopped, and notes what is asked of it."""
+
+    def __init__(self, life: Life, fault: Exception | None = None) -> None:
+        self.life = life
+        self.fault = fault
+        self.asked: list[tuple[str, str]] = []
+        self._stopped = asyncio.Event()
+
+    async def serve(self) -> None:
+        self.asked.append(("serve", self.life.state))
+        if self.fault is not None:
+            raise self.fault
+        await self._stopped.wait()
+
+    def drain(self) -> None:
+        self.asked.append(("drain", self.life.state))
+
+    def stop(self) -> None:
+        self.asked.append(("stop", self.life.state))
+        self._stopped.set()
+
+
+async def for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+async def ends() -> None:
+    return
+
+
+async def fails() -> None:
+    raise ValueError("no")
+
+
+async def run(life: Life, listener: FakeListener, *tasks: EternalTask, drain_seconds: float = 0.05) -> None:
+    async with asyncio.timeout(5):
+        await life.run(listener, tasks, drain_seconds=drain_seconds)
+
+
+IN_ORDER = [("serve", "serving"), ("drain", "draining"), ("stop", "stopping")]
+
+
+async def test_orderly_end() -> None:
+    life = Life()
+    listener = FakeListener(life)
+    assert (life.state, life.ending) == ("starting", False)
+    asyncio.get_running_loop().call_later(0.01, life.end)
+    await run(life, listener, EternalTask(name="watch", run=for_ever))
+    assert listener.asked == IN_ORDER
+    assert life.ending is True
+
+
+@pytest.mark.parametrize("hurry", ["end twice", "at once"])
+async def test_drain_is_cut_short(hurry: str) -> None:
+    life = Life()
+    listener = FakeListener(life)
+    for ask in (life.end, life.end) if hurry == "end twice" else (life.end_at_once,):
+        asyncio.get_running_loop().call_later(0.01, ask)
+    await run(life, listener, drain_seconds=60)
+    assert listener.asked == IN_ORDER
+
+
+async def test_drain_lasts() -> None:
+    life = Life()
+    listener = FakeListener(life)
+    running = asyncio.create_task(run(life, listener, drain_seconds=0.2))
+    await asyncio.sleep(0.01)
+    life.end()
+    await asyncio.sleep(0.1)
+    assert (life.state, listener.asked[-1]) == ("draining", ("drain", "draining"))
+    await running
+    assert life.state == "stopping"
+
+
+@pytest.mark.parametrize(("task", "error"), [(ends, "the task 'watch' has ended"), (fails, "no")])
+async def test_task_that_does_not_last_is_a_fault_and_the_end_is_orderly(task: object, error: str) -> None:
+    life = Life()
+    listener = FakeListener(life)
+    with pytest.raises(ExceptionGroup) as raised:
+        await run(life, listener, EternalTask(name="watch", run=task), EternalTask(name="other", run=for_ever))
+    assert [str(fault) for fault in raised.value.exceptions] == [error]
+    assert listener.asked == IN_ORDER
+
+
+async def test_server_that_fails_is_a_fault() -> None:
+    life = Life()
+    with pytest.raises(ExceptionGroup) as raised:
+        await run(life, FakeListener(life, OSError("broken")), drain_seconds=60)
+    assert [str(fault) for fault in raised.value.exceptions] == ["broken"]
+
+
+async def test_server_that_ends_by_itself_is_a_fault() -> None:
+    life = Life()
+    listener = FakeListener(life)
+    asyncio.get_running_loop().call_later(0.01, listener.stop)
+    with pytest.raises(ExceptionGroup) as raised:
+        await run(life, listener, drain_seconds=60)
+    assert [type(fault) for fault in raised.value.exceptions] == [TaskEnded]
+
+
+@pytest.mark.parametrize(("number", "hurried"), [(signal.SIGTERM, False), (signal.SIGINT, True)])
+async def test_signals(number: int, hurried: bool) -> None:
+    life = Life()
+    with signals_end(life):
+        os.kill(os.getpid(), number)
+        await asyncio.sleep(0.05)
+        assert life.ending is True
+        running = asyncio.create_task(run(life, FakeListener(life), drain_seconds=0.3))
+        await asyncio.sleep(0.1)
+        assert (life.state == "stopping") is hurried
+        await running

@@ -1,0 +1,122 @@
+"""Something that is loaded from files and loaded again when they change, whole or not at all.
+
+A version that cannot be loaded changes nothing: what was in force stays in force, and the fault shows in readiness, a metric
+and the log until the files are good again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from webhook.errors import FallgateError
+from webhook.folder.watch import folder_digest, watch_folder
+from webhook.server.ports import Clock, Condition
+from webhook.telemetry import EventLog, Recorder, Source
+
+T = TypeVar("T")
+
+#: Files that are being written look different from one look to the next: they are read when they have kept still for so long.
+_STILL_SECONDS = 0.1
+_MOST_LOOKS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded(Generic[T]):
+    """A version that can be used: its value, one line about it, and what its author should know nevertheless."""
+
+    value: T
+    description: str
+    warnings: tuple[str, ...] = ()
+
+
+class Reloaded(Generic[T]):
+    """The newest good version of what lies at `path`, as a port of the server.
+
+    `load` reads and builds it, and raises FallgateError for what cannot be used; it runs in a thread, so that the event loop
+    keeps answering. `explain` says what is wrong with what was not loaded.
+    """
+
+    def __init__(
+        self,
+        name: Source,
+        path: Path,
+        load: Callable[[Path], Loaded[T]],
+        *,
+        explain: Callable[[FallgateError], str] = str,
+        recorder: Recorder,
+        events: EventLog,
+        clock: Clock,
+    ) -> None:
+        self.name: Source = name
+        self._path = path
+        self._load = load
+        self._explain = explain
+        self._recorder = recorder
+        self._events = events
+        self._clock = clock
+        self._loaded: Loaded[T] | None = None
+        self._fault = ""
+
+    def current(self) -> T | None:
+        """The version in force, None as long as there has never been a good one."""
+        return None if self._loaded is None else self._loaded.value
+
+    def conditions(self) -> Iterable[Condition]:
+        """`<name>`: whether there is a version in force; `<name>-newest`: whether it is the newest."""
+        if self._loaded is None:
+            yield Condition(name=self.name, state="failed", detail=self._fault or "not loaded yet")
+            return
+        yield Condition(name=self.name, state="ok", detail=self._loaded.description)
+        if self._fault:
+            detail = f"the newest files are not in force:\n{self._fault}"
+            yield Condition(name=f"{self.name}-newest", state="degraded", detail=detail)
+
+    async def run(self, poll_seconds: float) -> None:
+        """Load, then load again whenever the files have changed, for ever."""
+        known = await asyncio.to_thread(folder_digest, self._path)
+        await self.reload()
+        await watch_folder(self._path, self._changed, on_error=self._watch_failed, interval=poll_seconds, known=known)
+
+    async def reload(self) -> None:
+        """Load the files as they are now and swap, or keep what is in force. Never raises for what is in the files."""
+        try:
+            loaded = await asyncio.to_thread(self._load, self._path)
+        except FallgateError as error:
+            self._reject(self._explain(error))
+        except OSError as error:
+            self._reject(f"{error.filename}: {error.strerror}")
+        except Exception:  # noqa: BLE001 - a fault of ours must not end the process while an older version can serve
+            self._reject(traceback.format_exc())
+        else:
+            self._accept(loaded)
+
+    async def _changed(self) -> None:
+        seen = await asyncio.to_thread(folder_digest, self._path)
+        for _ in range(_MOST_LOOKS):
+            await asyncio.sleep(_STILL_SECONDS)
+            now = await asyncio.to_thread(folder_digest, self._path)
+            if now == seen:
+                break
+            seen = now
+        await self.reload()
+
+    def _accept(self, loaded: Loaded[T]) -> None:
+        self._loaded, self._fault = loaded, ""
+        self._recorder.loaded(self.name, self._clock())
+        self._events.info(f"{self.name} loaded", what=loaded.description)
+        for warning in loaded.warnings:
+            self._events.warning(f"{self.name}: to be looked at", what=warning)
+
+    def _reject(self, fault: str) -> None:
+        self._fault = fault
+        self._recorder.rejected(self.name)
+        kept = "nothing is in force" if self._loaded is None else f"still in force: {self._loaded.description}"
+        self._events.error(f"{self.name} not loaded", kept=kept, why=fault)
+
+    def _watch_failed(self, error: Exception) -> None:
+        self._events.error(f"{self.name} cannot be watched", why=f"{type(error).__name__}: {error}")
