@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from webhook.cel import CompileProblem, Expression, Selector, VariableType, compile_expression, compile_selector
 from webhook.policyfile.field_types import FieldType, Json
@@ -14,6 +14,8 @@ from webhook.policyfile.yaml_nodes import Scalar
 
 #: k8s.io/api resource/v1 CELSelectorExpressionMaxLength.
 MAX_LENGTH = 10 * 1024
+#: Part of a compiler's message -> what helps; the first that fits counts.
+Hints: TypeAlias = tuple[tuple[str, str], ...]
 _SCHEMA: Json = {"type": ["string", "boolean"]}
 
 
@@ -93,18 +95,19 @@ def cel_text(spot: Spot) -> str:
 
 
 def compiled(
-    spot: Spot, text: str, variables: Mapping[str, VariableType], result: Literal["bool", "string"], hint: str = ""
+    spot: Spot, text: str, variables: Mapping[str, VariableType], result: Literal["bool", "string"], hints: Hints = ()
 ) -> Expression:
-    """`text`, found at `spot`, compiled. Raises Reported after noting every problem, with `hint` when there is one."""
+    """`text`, found at `spot`, compiled. Raises Reported after noting every problem."""
     expression = compile_expression(text, variables=variables, result=result)
     if isinstance(expression, Expression):
         return expression
-    raise reported(spot, expression, hint)
+    raise reported(spot, expression, hints)
 
 
-def reported(spot: Spot, problems: tuple[CompileProblem, ...], hint: str = "") -> Reported:
+def reported(spot: Spot, problems: tuple[CompileProblem, ...], hints: Hints = ()) -> Reported:
     """Note the problems of an expression, each at its place. What is returned is to be raised."""
     for problem in problems:
         place = place_in(spot.node, problem.line, problem.column) if isinstance(spot.node, Scalar) else spot.place
+        hint = next((hint for part, hint in hints if part in problem.message), "")
         spot.error(f"{spot.shown}: {problem.message}", hint, place=place)
     return Reported()

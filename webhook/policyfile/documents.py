@@ -14,9 +14,10 @@ from webhook.policyfile.kinds import KINDS
 from webhook.policyfile.record import Record, Values, needed, optional
 from webhook.policyfile.spot import Origin, Reading, Reported, Spot, describe
 from webhook.policyfile.yaml_nodes import Mapping as MappingNode
-from webhook.policyfile.yaml_nodes import Node, find
+from webhook.policyfile.yaml_nodes import Node, Scalar, find
 
-API_VERSION = "fallgate.dev/v1alpha1"
+API_GROUP = "fallgate.dev"
+API_VERSION = f"{API_GROUP}/v1alpha1"
 BY_NAME: Mapping[str, Kind[Any]] = {kind.name: kind for kind in KINDS}
 
 
@@ -84,6 +85,8 @@ def read_document(node: Node, reading: Reading) -> Document | None:
     if not isinstance(node, MappingNode):
         root.error(f"a policy document must be a mapping with apiVersion, kind, metadata and spec, it is {describe(node)}")
         return None
+    if _is_foreign(root, node):
+        return None
     kind = _kind_of(node)
     try:
         values = _ENVELOPE.read(root)
@@ -104,7 +107,17 @@ def read_document(node: Node, reading: Reading) -> Document | None:
     return document if broken else replace(document, value=spec)
 
 
+def _is_foreign(root: Spot, node: MappingNode) -> bool:
+    """Whether the document says that it is something else. Then that is noted, and nothing more."""
+    written = node.get("apiVersion")
+    if not isinstance(written, Scalar) or written.text == API_VERSION:
+        return False
+    ours = written.text.startswith(API_GROUP + "/")
+    message = f'this release does not read apiVersion "{written.text}"' if ours else f'"{written.text}" is no policy document'
+    root.error(message, f"policy documents have apiVersion: {API_VERSION}", place=written.place)
+    return True
+
+
 def _kind_of(node: MappingNode) -> Kind[Any] | None:
-    """The kind, where apiVersion and kind are ours: a foreign document is not taken apart."""
-    ours = getattr(node.get("apiVersion"), "text", "") == API_VERSION
-    return BY_NAME.get(getattr(node.get("kind"), "text", "")) if ours else None
+    written = node.get("kind")
+    return BY_NAME.get(written.text) if isinstance(written, Scalar) else None

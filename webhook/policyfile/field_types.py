@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
-from webhook.policyfile.spot import Reported, Spot, choice_hint, describe, shortened
+from webhook.policyfile.spot import Reported, Spot, describe, meant_hint, shortened
 from webhook.policyfile.yaml_nodes import Mapping, Scalar, Sequence, plain
 
 T = TypeVar("T")
@@ -113,7 +113,7 @@ class OneOf(Generic[S]):
                 return word
         if written is None:
             raise spot.fault(f"{spot.shown} must be {self.phrase}, it is {describe(node)}")
-        hint = dict(self.hints).get(written) or choice_hint(written, self.words)
+        hint = dict(self.hints).get(written) or meant_hint(written, self.words)
         raise spot.fault(f'{spot.shown}: "{shortened(written)}" is none of {", ".join(self.words)}', hint)
 
     def schema(self) -> Json:

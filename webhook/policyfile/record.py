@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from webhook.policyfile.field_types import FieldType, Json
 from webhook.policyfile.source import Place
-from webhook.policyfile.spot import Origin, Reported, Spot, choice_hint, describe
+from webhook.policyfile.spot import Origin, Reported, Spot, describe, meant_hint
 from webhook.policyfile.yaml_nodes import Mapping as MappingNode
 from webhook.policyfile.yaml_nodes import Scalar
 
@@ -141,8 +141,7 @@ class Record(Generic[R]):
 
     def _unknown(self, written: Scalar, spot: Spot) -> None:
         names = [key.name for key in self.keys]
-        hint = self.elsewhere.get(written.text) or choice_hint(written.text, names) or f"known keys: {', '.join(names)}"
-        hint = hint.replace("write one of", "known keys:")
+        hint = self.elsewhere.get(written.text) or meant_hint(written.text, names) or f"known keys: {', '.join(names)}"
         spot.error(f'unknown key "{written.text}" in {spot.shown}', hint, place=written.place)
 
     def _key_list(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.policyfile.field_types import Text
-from webhook.policyfile.spot import Spot, choice_hint, nearest
+from webhook.policyfile.spot import Spot, choice_hint, meant_hint
 
 _FORM = "[a-z][a-z0-9-]*"
 _EXPLAIN = "lower-case letters, digits and '-', for example fallback-compatibility"
@@ -16,9 +16,9 @@ def _check_rule(spot: Spot, value: str) -> None:
     if value in names.reserved:
         _warn_reserved(spot, value)
     elif value in names.reasons:
-        raise spot.fault(f'"{value}" is a reason, a rule is meant here', choice_hint(value, names.ids))
+        raise spot.fault(f'"{value}" is a reason, a rule is meant here', choice_hint(value, sorted(names.ids)))
     else:
-        raise spot.fault(f'there is no rule "{value}"', choice_hint(value, names.ids))
+        raise spot.fault(f'there is no rule "{value}"', choice_hint(value, sorted(names.ids)))
 
 
 def _check_rule_or_reason(spot: Spot, value: str) -> None:
@@ -28,8 +28,7 @@ def _check_rule_or_reason(spot: Spot, value: str) -> None:
     if value in names.reserved:
         _warn_reserved(spot, value)
         return
-    meant = nearest(value, names.all)
-    raise spot.fault(f'there is no rule or reason "{value}"', f'did you mean "{meant}"?' if meant else "")
+    raise spot.fault(f'there is no rule or reason "{value}"', meant_hint(value, names.all))
 
 
 def _warn_reserved(spot: Spot, value: str) -> None:

@@ -11,6 +11,9 @@ from webhook.policyfile.rule_names import RuleNames
 from webhook.policyfile.source import Place
 from webhook.policyfile.yaml_nodes import Mapping, Node, Scalar, Sequence
 
+#: Words that a hint still lists.
+_FEW = 20
+
 
 class Reported(Exception):
     """A value could not be read, and the problem has been noted. Never leaves this package."""
@@ -111,16 +114,20 @@ def shortened(text: str, limit: int = 60) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that was probably meant, or ""."""
-    options = sorted(known)
-    by_lower = {option.lower(): option for option in options}
+    by_lower = {option.lower(): option for option in sorted(known)}
     found = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    found = found or [option for option in by_lower if len(word) > 3 and option.startswith(word.lower())]
     return by_lower[found[0]] if found else ""
+
+
+def meant_hint(word: str, known: Iterable[str]) -> str:
+    """`did you mean "x"?`, or ""."""
+    meant = nearest(word, known)
+    return f'did you mean "{meant}"?' if meant else ""
 
 
 def choice_hint(word: str, known: Iterable[str]) -> str:
     """`did you mean "x"?`, else the words there are, as long as they are few."""
     options = list(known)
-    meant = nearest(word, options)
-    if meant:
-        return f'did you mean "{meant}"?'
-    return f"write one of {', '.join(options)}" if options and len(options) <= 12 else ""
+    few = f"write one of {', '.join(options)}" if 0 < len(options) <= _FEW else ""
+    return meant_hint(word, options) or few

@@ -11,7 +11,7 @@ from webhook.model.device import Device
 from webhook.policyfile.documents import Document
 from webhook.policyfile.overlap import clashing_asks
 from webhook.policyfile.source import Place
-from webhook.policyfile.spot import NamedPlace, Reading, nearest
+from webhook.policyfile.spot import NamedPlace, Reading, meant_hint
 from webhook.policyfile.yaml_nodes import Mapping, Node, Scalar, find
 from webhook.policyfile.yaml_nodes import Sequence as SequenceNode
 from webhook.rulekit.catalog import UNKNOWN
@@ -94,17 +94,15 @@ def _check_model_uses(names: Sequence[str], reading: Reading) -> None:
 def _suggest(name: str, names: Sequence[str]) -> str:
     if not names:
         return "there is no ShapeCatalog in these files"
-    meant = nearest(name, names)
-    return f'did you mean "{meant}"?' if meant else ""
+    return meant_hint(name, names)
 
 
 def _check_policy_uses(documents: Sequence[Document], reading: Reading) -> None:
     names = {document.name for document in documents if document.name}
     for use in reading.policy_uses:
         if use.name not in names:
-            meant = nearest(use.name, names)
-            hint = f'did you mean "{meant}"?' if meant else ""
-            _warn(reading, use.place, f'no policy is called "{use.name}": naming it has no effect', hint)
+            message = f'no policy is called "{use.name}": naming it has no effect'
+            _warn(reading, use.place, message, meant_hint(use.name, names))
 
 
 def _check_examples(documents: Sequence[Document], reading: Reading) -> None:

@@ -147,8 +147,11 @@ OBJECT_TYPES = (
 
 _ALWAYS = (
     Variable("claim", CLAIM.type, "The claim or template."),
-    Variable("shapes", list_of(SHAPE.type), "What may be given for it, as far as is known: by the alternative, request or claim."),
-    Variable("namespace", NAMESPACE.type, "The namespace."),
+    Variable(
+        "shapes", list_of(SHAPE.type), "What may be given for it, as far as is known: by the alternative, request or claim."
+    ),
+    # `namespace` is a reserved word of CEL; this is what ValidatingAdmissionPolicies call it.
+    Variable("namespaceObject", NAMESPACE.type, "The namespace."),
     Variable("tier", STRING, "The namespace's tier; empty without one."),
     Variable("pod", POD.type, "The pod, or pod template, that the claim is for."),
 )
@@ -208,13 +211,11 @@ def alternative_value(alternative: Alternative) -> Mapping[str, Any]:
 
 def shapes_value(shapes: Iterable[Shape]) -> list[Mapping[str, Any]]:
     """The value of `shapes`: each shape once, in their order."""
-    return [
-        {"name": str(shape), "count": shape.count, "models": list(shape.models)} for shape in sorted(dict.fromkeys(shapes))
-    ]
+    return [{"name": str(shape), "count": shape.count, "models": list(shape.models)} for shape in sorted(dict.fromkeys(shapes))]
 
 
 def namespace_value(meta: Meta) -> Mapping[str, Any]:
-    """The value of `namespace`."""
+    """The value of `namespaceObject`."""
     return {"metadata": metadata_value(meta)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from webhook.cel import Expression, VariableType
 from webhook.model.finding import Severity
-from webhook.policyfile.cel_fields import CelText, compiled
+from webhook.policyfile.cel_fields import CelText, Hints, compiled
 from webhook.policyfile.common_spec import COMMON, header
 from webhook.policyfile.field_types import OneOf
 from webhook.policyfile.kind import Kind
@@ -16,7 +16,15 @@ from webhook.policyfile.spot import Reported
 from webhook.rulekit.claim_rule_variables import ForEach, variables
 from webhook.rulekit.policies import ClaimRule
 
-_MESSAGE_HINT = """message is CEL too: text in it needs quotes of its own, as in message: '"at most one card"'"""
+_HINTS: Hints = (
+    ("reserved identifier: namespace", "CEL reserves this word: the namespace is called namespaceObject"),
+    ("undeclared reference to 'alternative'", "there is an alternative only with forEach: alternative"),
+    ("undeclared reference to 'request'", "there is a request only with forEach: request or forEach: alternative"),
+)
+_MESSAGE_HINTS: Hints = (
+    *_HINTS,
+    ("", """message is CEL too: text in it needs quotes of its own, as in message: '"at most one card"'"""),
+)
 
 _FOR_EACH = optional(
     "forEach",
@@ -54,8 +62,8 @@ def _check(values: Values) -> None:
 def _compile(values: Values, key: Key[Any]) -> Expression:
     known: Mapping[str, VariableType] = variables(values[_FOR_EACH])
     if key is _MESSAGE:
-        return compiled(values.spot(key), values[key], known, "string", _MESSAGE_HINT)
-    return compiled(values.spot(key), values[key], known, "bool")
+        return compiled(values.spot(key), values[key], known, "string", _MESSAGE_HINTS)
+    return compiled(values.spot(key), values[key], known, "bool", _HINTS)
 
 
 def _build(values: Values) -> ClaimRule:

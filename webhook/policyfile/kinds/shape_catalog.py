@@ -136,6 +136,11 @@ spec:
     examples:
     - attributes: {type: {string: gpu}, productName: {string: NVIDIA H100 80GB HBM3}}
       capacity: {memory: {value: 81559Mi}}
+  - name: a100-40gb
+    aliases: [a100]
+    driver: gpu.nvidia.com
+    deviceClassName: gpu.nvidia.com
+    selector: device.attributes["gpu.nvidia.com"].productName == "NVIDIA A100-SXM4-40GB"
   - name: a100-mig-{profile}
     driver: gpu.nvidia.com
     deviceClassName: mig.nvidia.com
