@@ -72,7 +72,7 @@ def occasion_under_review(view: View, policy: TierFallback, authored: ClaimSpec)
         nodes=view.feasible,
         pod=view.owner_pod,
         pod_claim=pod_claim,
-        template=_template_of(view, pod_claim),
+        template=template_of(view),
         awaits_pod=view.owner_pod is None and owner is not None and (owner.api_version, owner.kind) == ("v1", "Pod"),
     )
 
@@ -95,10 +95,12 @@ def occasion_to_come(view: View, policy: TierFallback, source: PodClaimSource | 
     )
 
 
-def _template_of(view: View, pod_claim: str) -> ClaimTemplate | None:
-    pod = view.owner_pod
+def template_of(view: View) -> ClaimTemplate | None:
+    """The template that the claim under review was generated from, when its pod and the template are known."""
+    pod = view.owner_pod if view.generated else None
     if pod is None:
         return None
+    pod_claim = view.meta.annotations[POD_CLAIM_ANNOTATION]
     entry = next((item for item in pod.claims if item.name == pod_claim), None)
     return view.follow(pod, entry).template if entry is not None else None
 
