@@ -20,7 +20,7 @@ from webhook.rulekit.compatibility import allocated_uncovered, uncovered
 from webhook.rulekit.declared import Declared, declared_for
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.shapes import AlternativeShapes, Shape, allocated_shape, alternative_shapes
-from webhook.rulekit.subject import read_subject
+from webhook.rulekit.subject import Subject, read_subject
 from webhook.rulekit.view import POD_CLAIM_ANNOTATION, View
 
 Outcome = Literal["match", "no match", "error"]
@@ -93,6 +93,7 @@ class Explanation:
     """An object's requests. `unresolved`: the pod's claims that could not be followed; `nodes`: how many nodes matter."""
 
     asked: Asked
+    subject: Subject
     requests: tuple[ExplainedRequest, ...]
     unresolved: tuple[str, ...]
     nodes: int
@@ -111,6 +112,7 @@ def explain(asked: Asked, fleet: Fleet, policies: PolicySet, now: datetime) -> E
     requests = tuple(_requests(view))
     return Explanation(
         asked=asked,
+        subject=subject,
         requests=requests,
         unresolved=tuple(_unresolved(view)),
         nodes=view.feasible.bit_count(),

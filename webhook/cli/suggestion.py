@@ -24,10 +24,11 @@ _PROFILE: Final = ("profile", "partitionProfile")
 _TYPE: Final = "type"
 #: Types of devices that are a part of a card.
 _PART: Final = re.compile("mig|partition")
+_TOP_LEVEL: Final = re.compile(r"\.(com|io|ai|dev|org)$")
 _VENDOR: Final = re.compile(r"^(nvidia|amd|intel|tesla|instinct|-)+")
 #: Names of attributes that tell one device from the next, not one model.
 _IDENTITY: Final = re.compile(
-    r"uuid|serial|bus|root|index|minor|numa|parent|addr|mac|name$|version|ipv|guid|\bid$", re.IGNORECASE
+    r"uuid|serial|bus|root|index|minor|numa|parent|addr|mac|name$|version|ipv|guid|health|state$|alias|socket", re.IGNORECASE
 )
 
 _HEADER: Final = """\
@@ -80,7 +81,7 @@ def _models(groups: Mapping[_Group, Sequence[Device]], inventory: Inventory) -> 
         everyone = [device for pool in inventory.pools_of(group.driver) for device in pool.devices]
         profile = _profile(group, members)
         types = {other.type for other in groups if (other.driver, other.product) == (group.driver, group.product)}
-        name = _unused(_name(group, types), profile, taken)
+        name = _unused(_name(group, types), group, profile, taken)
         taken.add(name)
         model: dict[str, Any] = {"name": name, "driver": group.driver}
         device_class = _class_of(members, inventory)
@@ -98,25 +99,32 @@ def _profile(group: _Group, members: Iterable[Device]) -> str:
 
 
 def _name(group: _Group, types: set[str]) -> str:
-    label = slug(group.driver.partition(".")[0])
     product = _VENDOR.sub("", slug(group.product)).strip("-")
-    if not product or product == "unknown" or group.attribute in _TERSE:
-        product = f"{label}-{product}".strip("-")
+    if not product or product == "unknown":
+        product = f"{_whole_label(group)}-{product}".strip("-")
+    elif group.attribute in _TERSE:
+        product = f"{_label(group)}-{product}"
     # The plainest type of a product goes without saying; others are part of the name.
     plainest = min(types, key=lambda kind: (bool(_PART.search(kind)), len(kind), kind))
-    if group.type and (group.type != plainest or _PART.search(group.type)):
-        product += "-" + slug(group.type.removeprefix(plainest).strip("-"))
+    if group.type and (not group.product or group.type != plainest or _PART.search(group.type)):
+        product += "-" + slug(group.type.removeprefix(plainest) or group.type)
     return product
 
 
-def _unused(name: str, profile: str, taken: set[str]) -> str:
+def _label(group: _Group) -> str:
+    """`tpu` for tpu.google.com"""
+    return slug(group.driver.partition(".")[0])
+
+
+def _whole_label(group: _Group) -> str:
+    """`gpu-intel` for gpu.intel.com, `dra-cpu` for dra.cpu"""
+    return slug(_TOP_LEVEL.sub("", group.driver))
+
+
+def _unused(name: str, group: _Group, profile: str, taken: set[str]) -> str:
     family = f"-{{{profile}}}" if profile else ""
-    number = 2
-    found = name + family
-    while found in taken:
-        found = f"{name}-{number}{family}"
-        number += 1
-    return found
+    candidates = (name, f"{_label(group)}-{name}", *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
+    return next(found for candidate in candidates if (found := candidate + family) not in taken)
 
 
 def _class_of(members: Sequence[Device], inventory: Inventory) -> str:

@@ -50,6 +50,14 @@ def read_policies(paths: Sequence[str], packs: Sequence[str] = ()) -> PolicySet:
             "no policies are named, so nothing would be enforced: add --policies DIR (a folder of policy files) or --pack NAME"
             " (to begin with: --pack starter)"
         )
+    return read_optional_policies(paths, packs)
+
+
+def read_optional_policies(paths: Sequence[str], packs: Sequence[str] = ()) -> PolicySet:
+    """The policies in force, none when none are named. Warnings about them are printed.
+
+    Raises InputError for what cannot be read, PolicyErrors when the files have mistakes.
+    """
     policies, warnings = parse_policies_with_warnings(policy_files(paths, packs))
     complain_about(warnings)
     return policies

@@ -1,0 +1,161 @@
+"""An explanation as a person reads it: what may be given, which devices match, which do not and why, what to declare. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rich.text import Text
+
+from webhook.cli.console import STYLES
+from webhook.cli.explaining import AskedDevice, ExplainedAlternative, ExplainedRequest, Explanation, Outcome
+from webhook.model.pod import Pod, Workload
+from webhook.model.pointer import field_path
+from webhook.rulekit.compatibility_text import Wanted, as_annotation, shortest_declaration
+from webhook.rulekit.declared import Level
+from webhook.rulekit.shape import Shape
+from webhook.rulekit.subject import subject_kind
+
+#: Nodes and devices that are named; the rest is counted.
+_NAMED: Final = 3
+#: Characters of a selector that are shown.
+_SELECTOR: Final = 120
+
+_OUTCOMES: Final[dict[Outcome, tuple[str, str, str]]] = {
+    "match": ("matches", "match", "green"),
+    "error": ("raises a CEL error", "raise a CEL error", "red"),
+}
+
+
+def explanation_text(explanation: Explanation) -> Text:
+    """The whole explanation of one object."""
+    asked = explanation.asked
+    text = Text(asked.label, "bold").append(f"  {asked.document.place}", "not bold dim")
+    if explanation.nodes != explanation.all_nodes:
+        text.append(f"\n  {explanation.nodes} of {_counted(explanation.all_nodes, 'node')} can be its node", "not bold")
+    for line in explanation.unresolved:
+        text.append("\n  not found: ", STYLES["warn"]).append(line, "not bold")
+    if not explanation.requests and not explanation.unresolved:
+        text.append("\n  it asks for no devices by claim", "not bold")
+    for request in explanation.requests:
+        text.append_text(_request(request))
+    return text.append_text(_advice(explanation))
+
+
+def _request(explained: ExplainedRequest) -> Text:
+    name = f"{explained.pod_claim}/{explained.request.name}" if explained.pod_claim else explained.request.name
+    text = Text(f"\n  request {name}", "bold")
+    if explained.via:
+        text.append(f"  {explained.via}", "not bold dim")
+    text.append("\n    declared: ", "not bold")
+    if explained.declared.present:
+        text.append(f'"{explained.declared.text}"', "not bold").append(f" ({explained.declared.origin})", "not bold dim")
+        for fault in explained.declared.statement.faults:
+            text.append(f"\n      {fault.annotation} cannot be read: {fault.message}", "not bold red")
+    else:
+        text.append("nothing", "not bold yellow")
+    if explained.allocated is not None:
+        state = "declared" if explained.allocated_declared else "NOT declared"
+        text.append(f"\n    allocated: {explained.allocated}, {state}", "not bold")
+    for number, alternative in enumerate(explained.alternatives, 1):
+        text.append_text(_alternative(number, alternative))
+    return text
+
+
+def _alternative(number: int, explained: ExplainedAlternative) -> Text:
+    alternative = explained.alternative
+    name = f"{number}. {alternative.name}: {explained.ask}" if alternative.name else explained.ask
+    text = Text(f"\n    {name}", "bold").append(f"  {field_path(alternative.pointer)}", "not bold dim")
+    uncovered = set(explained.uncovered)
+    for shape in explained.shapes.shapes:
+        good = shape not in uncovered
+        text.append(f"\n      may be given {shape}, ", "not bold")
+        text.append("declared" if good else "not declared", "not bold green" if good else "not bold yellow")
+    if explained.shapes.by_example:
+        text.append("\n      no live device matches: the shapes are those of the catalog's examples", "not bold")
+    if explained.shapes.uncertain:
+        text.append(f"\n      uncertain: {explained.shapes.uncertain}", "not bold yellow")
+    for shape, why in explained.shapes.unreachable:
+        text.append(f"\n      never {shape}: {why}", "not bold")
+    for problem in explained.shapes.problems:
+        text.append(f"\n      a selector does not compile: {problem.message}", "not bold red")
+    for group in _grouped(item for item in explained.devices if item.outcome != "no match"):
+        text.append_text(_asked(group))
+    for group in _refused(explained.devices):
+        text.append_text(_refusal(group))
+    return text
+
+
+def _grouped(devices: Iterable[AskedDevice]) -> list[list[AskedDevice]]:
+    """Devices with the same outcome for the same reason, by model; matching ones first."""
+    groups: dict[tuple[bool, str, str, str], list[AskedDevice]] = {}
+    for device in devices:
+        groups.setdefault((device.outcome == "error", device.model, device.error, device.selector), []).append(device)
+    return [groups[key] for key in sorted(groups)]
+
+
+def _asked(group: Sequence[AskedDevice]) -> Text:
+    first = group[0]
+    one, many, style = _OUTCOMES[first.outcome]
+    text = Text(f"\n      {len(group)} {first.model} ", "not bold")
+    text.append(one if len(group) == 1 else many, f"not bold {style}").append(f"  {_places(group)}", "not bold dim")
+    if first.error:
+        text.append(f"\n        {first.error}", "not bold red")
+        text.append(f"\n        in {_cut(first.selector)}", "not bold")
+    return text
+
+
+def _refused(devices: Iterable[AskedDevice]) -> list[list[AskedDevice]]:
+    """Devices that do not match, by the selector that says so."""
+    groups: dict[str, list[AskedDevice]] = {}
+    for device in devices:
+        if device.outcome == "no match":
+            groups.setdefault(device.selector, []).append(device)
+    return list(groups.values())
+
+
+def _refusal(group: Sequence[AskedDevice]) -> Text:
+    counts: dict[str, int] = {}
+    for device in group:
+        counts[device.model] = counts.get(device.model, 0) + 1
+    models = ", ".join(f"{count} {model}" for model, count in sorted(counts.items()))
+    verb = "does not match" if len(group) == 1 else "do not match"
+    text = Text(f"\n      {models} {verb}", "not bold")
+    return text.append(f"\n        {_cut(group[0].selector)}", "not bold dim")
+
+
+def _places(group: Sequence[AskedDevice]) -> str:
+    """`node-1 (8), node-2 (8) and 3 more nodes`; devices by name when they are few and on one node."""
+    counts: dict[str, int] = {}
+    for device in group:
+        counts[device.node] = counts.get(device.node, 0) + 1
+    named = [f"{node or 'shared by several nodes'} ({count})" for node, count in list(counts.items())[:_NAMED]]
+    if len(counts) == 1 and len(group) <= _NAMED:
+        where = f"on {first}" if (first := group[0].node) else "shared by several nodes"
+        return f"{where}: {', '.join(device.device.name for device in group)}"
+    more = len(counts) - len(named)
+    return ", ".join(named) + (f" and {_counted(more, 'more node')}" if more > 0 else "")
+
+
+def _advice(explanation: Explanation) -> Text:
+    wanted = [Wanted(item.declared, tuple(_missing(item))) for item in explanation.requests]
+    if not any(item.missing for item in wanted):
+        return Text()
+    level: Level = "pod" if isinstance(explanation.subject, Pod | Workload) else "claim"
+    whose = {"Pod": "the pod's", "Workload": "the pod template's"}.get(subject_kind(explanation.subject), "its")
+    text = Text(f"\n  if the program runs on all of them, add to {whose} annotations:", "not bold")
+    return text.append(f"\n    {as_annotation(shortest_declaration(wanted, level))}", "not bold cyan")
+
+
+def _missing(explained: ExplainedRequest) -> Iterator[Shape]:
+    for alternative in explained.alternatives:
+        yield from alternative.uncovered
+
+
+def _cut(selector: str) -> str:
+    line = " ".join(selector.split())
+    return line if len(line) <= _SELECTOR else line[: _SELECTOR - 3] + "..."
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
