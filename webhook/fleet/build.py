@@ -154,8 +154,9 @@ def _is_allocated(claim: Claim | None) -> bool:
 
 
 def _pods_with(old: Mapping[Key, Pod], new: Mapping[Key, Pod]) -> Mapping[Key, Pod]:
-    without = old if all(has_devices(new[key]) for key in new) else {key: pod for key, pod in old.items() if key not in new}
-    return _merged(without, {key: pod for key, pod in new.items() if has_devices(pod)})
+    kept = {key: pod for key, pod in new.items() if has_devices(pod)}
+    gone = {key for key in new if key not in kept and key in old}
+    return _merged({key: pod for key, pod in old.items() if key not in gone} if gone else old, kept)
 
 
 def _quotas_with(old: Mapping[str, tuple[Quota, ...]], new: Mapping[Key, Quota]) -> Mapping[str, tuple[Quota, ...]]:
