@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, TypeAlias
 
-from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Pool
 from webhook.fleet.memo import remembered
 from webhook.model.device import Device
-from webhook.rulekit.ownership_memo import kept
 
 #: Attributes that hold a device's PCI address; names without a domain are in the driver's own.
 ADDRESSES: Final = ("resource.kubernetes.io/pciBusID", "dra.net/pciAddress", "pciBusID", "pcieBusID", "pciAddress", "pciAddr")
@@ -80,14 +78,14 @@ def is_partition(device: Device) -> bool:
     )
 
 
-def twins_across_drivers(fleet: Fleet) -> Twins:
+def twins_across_drivers(inventory: Inventory) -> Twins:
     """The devices that another driver publishes too, on the same node."""
-    return kept(fleet.nodes.memo, ("twins", "across"), (fleet.inventory,), lambda: _twins(fleet.inventory, _pairs_across))
+    return remembered(inventory.memo, ("twins", "across"), lambda: _twins(inventory, _pairs_across))
 
 
-def twins_within_driver(fleet: Fleet) -> Twins:
+def twins_within_driver(inventory: Inventory) -> Twins:
     """The devices that their own driver publishes a second time, on the same node, and that no counters keep apart."""
-    return kept(fleet.nodes.memo, ("twins", "within"), (fleet.inventory,), lambda: _twins(fleet.inventory, _pairs_within))
+    return remembered(inventory.memo, ("twins", "within"), lambda: _twins(inventory, _pairs_within))
 
 
 _Pair: TypeAlias = tuple[Device, Device, str]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.nodes import NodeSet
-from webhook.rulekit.ownership_text import MOST_NAMED, names_of
+from webhook.rulekit.ownership_text import MOST_NAMED, first_of, names_of
 from webhook.rulekit.policies import DeviceOwnership, NodeOwner
 from webhook.rulekit.steering import Steering
 
@@ -98,9 +98,9 @@ def claim_advice(device_class: str, count: int) -> str:
 
 
 def _labelling(fleet: Fleet, nodes: NodeSet, label: str) -> str:
-    names = [node.name for node in fleet.nodes.members(nodes)]
-    more = f"  # and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"kubectl label node {' '.join(names[:MOST_NAMED])} {label}{more}"
+    more = nodes.bit_count() - MOST_NAMED
+    names = " ".join(node.name for node in first_of(fleet, nodes))
+    return f"kubectl label node {names} {label}" + (f"  # and {more} more" if more > 0 else "")
 
 
 def _label_of(policy: DeviceOwnership, side: NodeOwner) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Final
 
 from webhook.fleet.fleet import Fleet
@@ -20,25 +21,29 @@ def numbered(count: int, noun: str) -> str:
     return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
 
 
-def some(texts: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`, `a, b, c and 4 more`."""
-    every = list(texts)
-    shown = every[:MOST_NAMED]
-    if len(every) > MOST_NAMED:
-        return f"{', '.join(shown)} and {len(every) - MOST_NAMED} more"
+def some(texts: Iterable[str], total: int = 0) -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b, c and 4 more`; `total` when `texts` are only the first of so many."""
+    shown = list(texts)
+    more = max(total, len(shown)) - MOST_NAMED
+    if more > 0:
+        return f"{', '.join(shown[:MOST_NAMED])} and {more} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def first_of(fleet: Fleet, nodes: NodeSet) -> list[Node]:
+    """The first three nodes."""
+    return list(islice(fleet.nodes.members(nodes), MOST_NAMED))
 
 
 def names_of(fleet: Fleet, nodes: NodeSet) -> str:
     """The first three nodes by name, and how many more there are."""
-    return some(node.name for node in fleet.nodes.members(nodes))
+    return some((node.name for node in first_of(fleet, nodes)), nodes.bit_count())
 
 
 def with_numbers(fleet: Fleet, policy: DeviceOwnership, nodes: NodeSet) -> str:
     """As `names_of`, each node with its numbers in parentheses."""
-    members = list(fleet.nodes.members(nodes))
-    shown = [f"{node.name} ({numbers(fleet, policy, node)})" for node in members[:MOST_NAMED]]
-    return some([*shown, *(node.name for node in members[MOST_NAMED:])])
+    shown = (f"{node.name} ({numbers(fleet, policy, node)})" for node in first_of(fleet, nodes))
+    return some(shown, nodes.bit_count())
 
 
 def numbers(fleet: Fleet, policy: DeviceOwnership, node: Node) -> str:
@@ -69,6 +74,7 @@ def plugin_held(fleet: Fleet, policy: DeviceOwnership, node: Node) -> Mapping[st
 
 def published(fleet: Fleet, policy: DeviceOwnership, node: Node) -> int:
     """How many devices of the group's driver can be used from a node."""
-    here = fleet.nodes.named((node.name,))
-    pools = (pool for pool in fleet.inventory.pools_of(policy.driver) if pool.node in ("", node.name))
-    return sum(1 for pool in pools for device in pool.devices if fleet.nodes.reached(device.reach) & here)
+    inventory, here = fleet.inventory, fleet.nodes.named((node.name,))
+    local = sum(len(pool.devices) for pool in inventory.pools_on(node.name) if pool.driver == policy.driver)
+    shared = (device for pool in inventory.shared_pools if pool.driver == policy.driver for device in pool.devices)
+    return local + sum(1 for device in shared if fleet.nodes.reached(device.reach) & here)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from webhook.fleet.fleet import Fleet
+from webhook.fleet.inventory import Inventory
+from webhook.fleet.memo import remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.rulekit.extended_resources import class_in_force
 from webhook.rulekit.identity import Twin, Twins, twins_across_drivers, twins_within_driver
 from webhook.rulekit.ownership_asks import asks_of
-from webhook.rulekit.ownership_memo import kept
 from webhook.rulekit.ownership_places import Place, place_of_option, place_of_resource
 from webhook.rulekit.view import View
 
@@ -32,33 +33,37 @@ def twin_asks(view: View, among: Among) -> Iterator[TwinAsk]:
     A claim that has its devices already takes no others; adminAccess takes none away.
     """
     fleet = view.fleet
-    twins = twins_across_drivers(fleet) if among == "across drivers" else twins_within_driver(fleet)
-    if not twins:
+    if not _twins(fleet.inventory, among):
         return
     asks = asks_of(view)
     for claim in asks.claims:
         for option in claim.options:
             if option.alternative is not None:
                 selectors = tuple(selector.expression for selector in option.alternative.selectors)
-                found = _on(fleet, view.feasible, _taken(fleet, among, twins, option.alternative.device_class, selectors))
+                found = _on(fleet, view.feasible, _taken(fleet.inventory, among, option.alternative.device_class, selectors))
                 if found:
                     yield TwinAsk(place_of_option(claim, option), found)
     for resource in asks.resources:
         device_class = class_in_force(fleet, resource.resource)
         if device_class is not None and asks.pod is not None:
             nodes = view.feasible & resource.served.dra
-            found = _on(fleet, nodes, _taken(fleet, among, twins, device_class.name, ()))
+            found = _on(fleet, nodes, _taken(fleet.inventory, among, device_class.name, ()))
             if found:
                 yield TwinAsk(place_of_resource(resource, asks.pod), found)
 
 
-def _taken(fleet: Fleet, among: Among, twins: Twins, device_class: str, selectors: tuple[str, ...]) -> tuple[Twin, ...]:
+def _twins(inventory: Inventory, among: Among) -> Twins:
+    return twins_across_drivers(inventory) if among == "across drivers" else twins_within_driver(inventory)
+
+
+def _taken(inventory: Inventory, among: Among, device_class: str, selectors: tuple[str, ...]) -> tuple[Twin, ...]:
+    """The devices with twins that pass a class and selectors, each with each of its twins."""
     key = ("twins taken", among, device_class, selectors)
-    return kept(fleet.nodes.memo, key, (twins,), lambda: _matched(fleet, twins, device_class, selectors))
+    return remembered(inventory.memo, key, lambda: _matched(inventory, _twins(inventory, among), device_class, selectors))
 
 
-def _matched(fleet: Fleet, twins: Twins, device_class: str, selectors: tuple[str, ...]) -> tuple[Twin, ...]:
-    pools = fleet.inventory.match(device_class, selectors).pools
+def _matched(inventory: Inventory, twins: Twins, device_class: str, selectors: tuple[str, ...]) -> tuple[Twin, ...]:
+    pools = inventory.match(device_class, selectors).pools
     return tuple(twin for found in pools for device in found.matched for twin in twins.get(device.key, ()))
 
 

@@ -22,7 +22,7 @@ from webhook.rulekit.ownership import Conflicts, GroupAsks, conflicts, group_ask
 from webhook.rulekit.ownership_advice import affinity_advice, claim_advice, labels_advice, limit_advice, ownership_advice
 from webhook.rulekit.ownership_asks import asks_of
 from webhook.rulekit.ownership_places import Place, count_of, place_of_claim, place_of_resource
-from webhook.rulekit.ownership_text import names_of, offered, with_numbers
+from webhook.rulekit.ownership_text import first_of, names_of, offered, with_numbers
 from webhook.rulekit.policies import DeviceOwnership
 from webhook.rulekit.rule import Mutation, Reason, Rule
 from webhook.rulekit.steering import MOST_NAMES, Steering, choose_steering, steering_patch
@@ -233,8 +233,8 @@ def _claim_name(case: Case) -> str:
 
 def _by_limit(case: Case) -> str:
     """Where the device plugin owns the nodes, a limit is the way to ask; one of the resources that these nodes offer."""
-    members = case.view.fleet.nodes.members(case.found.dra_on_plugins)
-    offers = (resource for node in members for resource in offered(case.policy, node))
+    shown = first_of(case.view.fleet, case.found.dra_on_plugins)
+    offers = (resource for node in shown for resource in offered(case.policy, node))
     resource = next(offers, next((name for name in case.policy.extended_resources if "*" not in name), ""))
     return limit_advice(resource, max((count_of(claim) for claim in case.asks.claims), default=1) or 1)
 
