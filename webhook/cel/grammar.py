@@ -54,7 +54,7 @@ _RULES = {
     r"^RESERVED\.0 .*\n.*\n.*\n.*\n": "",
     r'^relation_in +: relation "in"': "relation_in : relation IN",
     r"^IDENT +: .*": r"IDENT : /[_a-zA-Z][_a-zA-Z0-9]*/" + "\nIN : /in(?![_a-zA-Z0-9])/"
-    "\nESCAPED : /`[a-zA-Z0-9_.\\-\/ ]+`/",
+    "\nESCAPED : /`[a-zA-Z0-9_.\\-\\/ ]+`/",
 }
 
 
