@@ -15,6 +15,7 @@ from webhook.rules import (
     feature_not_available,
     forged_extended_claim,
     queue_manager_unsupported,
+    tier_fallback,
 )
 
 ALL: tuple[Rule, ...] = (
@@ -29,4 +30,5 @@ ALL: tuple[Rule, ...] = (
     feature_not_available.RULE,
     forged_extended_claim.RULE,
     queue_manager_unsupported.RULE,
+    tier_fallback.RULE,
 )
