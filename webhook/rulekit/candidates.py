@@ -20,12 +20,12 @@ from webhook.model.quantity import cached_quantity
 from webhook.rulekit.catalog import Catalog
 
 #: Stands for an attribute that the device does not have, and for one with a list of values.
-MISSING: Final = "missing"
-LISTED: Final = "listed"
+MISSING: Final = ("missing",)
+LISTED: Final = ("listed",)
 _NOTHING: Final = ()
 
 #: What tells devices apart where only models matter otherwise: the values of distinctAttribute constraints.
-Values: TypeAlias = "tuple[object, ...]"
+Values: TypeAlias = "tuple[tuple[object, ...], ...]"
 #: A model, and the values of distinct attributes (empty where they do not matter).
 Kind: TypeAlias = "tuple[str, Values]"
 _Item: TypeAlias = "tuple[Pool, Lot]"
@@ -118,7 +118,7 @@ def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consum
         yield Lot(reaches[reach], kind, tied, draw, number)
 
 
-def _value(device: Device, name: str) -> object:
+def _value(device: Device, name: str) -> tuple[object, ...]:
     attribute = device.attributes.get(name)
     if attribute is None:
         return MISSING

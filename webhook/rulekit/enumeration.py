@@ -6,9 +6,9 @@ promise broken), or the result says that it is not all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from webhook.rulekit.candidates import LISTED, Ask, Counted, Kind, Stock, Values
 from webhook.rulekit.shape import EVERY, Shape, shape_of, shape_of_models
@@ -23,6 +23,7 @@ _MOST_STEPS = 100_000
 #: A counter of one of the pools of a stock.
 _Counter: TypeAlias = "tuple[int, tuple[str, str]]"
 _Budget: TypeAlias = "dict[_Counter, int]"
+_Item = TypeVar("_Item")
 _Drawing: TypeAlias = "tuple[Kind, tuple[tuple[_Counter, int], ...], int]"
 
 COUNTERS = "the shared counters of its pool do not allow these devices together"
@@ -130,9 +131,8 @@ def _multisets(stock: Stock, size: int, result: Enumeration) -> None:
     supply = sorted(_supply(stock).items())
     if size > 1 and len(supply) > _MOST_MODELS:
         supply, result.complete = supply[:_MOST_MODELS], False
-    left = [sum(number for _, number in supply[i:]) for i in range(len(supply))]
-    result.most = max(result.most, min(size, left[0]))
-    for chosen in _choices(supply, left, size, 0):
+    result.most = max(result.most, min(size, sum(number for _, number in supply)))
+    for chosen in choices(supply, size):
         shape = shape_of({kind[0]: number for kind, number in chosen})
         if shape not in result.shapes:
             result.found(shape, "" if _reachable(stock, dict(chosen), result) else COUNTERS)
@@ -140,17 +140,25 @@ def _multisets(stock: Stock, size: int, result: Enumeration) -> None:
                 return
 
 
-def _choices(supply: list[tuple[Kind, int]], left: list[int], size: int, start: int) -> Iterator[tuple[tuple[Kind, int], ...]]:
-    """All ways to take `size` devices from `supply[start:]`; `left[i]` is how many `supply[i:]` holds."""
+def choices(supply: Sequence[tuple[_Item, int]], size: int) -> Iterator[tuple[tuple[_Item, int], ...]]:
+    """All ways to take `size` from a supply of items with their numbers, most of the first items first."""
+    left = [sum(number for _, number in supply[i:]) for i in range(len(supply))]
+    return _choices(supply, left, size, 0)
+
+
+def _choices(
+    supply: Sequence[tuple[_Item, int]], left: list[int], size: int, start: int
+) -> Iterator[tuple[tuple[_Item, int], ...]]:
     if size == 0:
         yield ()
+        return
     for i in range(start, len(supply)):
-        if size == 0 or left[i] < size:
+        if left[i] < size:
             return
-        kind, number = supply[i]
+        item, number = supply[i]
         for taken in range(min(number, size), 0, -1):
             for rest in _choices(supply, left, size - taken, i + 1):
-                yield ((kind, taken), *rest)
+                yield ((item, taken), *rest)
 
 
 def _reachable(stock: Stock, wanted: Mapping[Kind, int], result: Enumeration) -> bool:

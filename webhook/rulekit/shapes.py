@@ -14,7 +14,7 @@ from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Matches, Pool, PoolMatches
 from webhook.fleet.matching import compile_all
 from webhook.fleet.nodes import NodeSet
-from webhook.model.claim import ALL, MAX_RESULTS, Alternative, Claim, ClaimSpec, Request
+from webhook.model.claim import ALL, MAX_RESULTS, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
 from webhook.model.device import Device
 from webhook.rulekit.candidates import Ask, Lot, lots_of, stocks_of
 from webhook.rulekit.catalog import Catalog, catalog_for, in_class
@@ -22,7 +22,15 @@ from webhook.rulekit.enumeration import MOST_SHAPES, enumerate_shapes
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.shape import EVERY, AlternativeShapes, Shape, shape_of, shape_of_models
 
-__all__ = ["AlternativeShapes", "Shape", "allocated_shape", "alternative_shapes"]
+__all__ = [
+    "AlternativeShapes",
+    "Shape",
+    "allocated_devices",
+    "allocated_shape",
+    "alternative_shapes",
+    "devices_for",
+    "example_devices",
+]
 
 #: From this minor version on, an incomplete or invalid pool allocates nothing (dra-facts: pools and slices).
 _ONLY_WHOLE_POOLS = 35
@@ -74,12 +82,21 @@ def allocated_shape(fleet: Fleet, policies: PolicySet, claim: Claim, request_nam
     A device that is not published any more is `?<driver>/unknown`; adminAccess results are no allocation.
     """
     catalog = catalog_for(policies)
-    models = [
-        _model_of(fleet.inventory, catalog, given.driver, given.pool, given.device)
-        for given in claim.allocation or ()
-        if not given.admin_access and given.request.split("/", 1)[0] == request_name
-    ]
+    given = _given(claim, request_name)
+    models = [_model_of(fleet.inventory, catalog, result.driver, result.pool, result.device) for result in given]
     return shape_of_models(models) if models else None
+
+
+def allocated_devices(fleet: Fleet, claim: Claim, request_name: str) -> tuple[Device, ...]:
+    """The devices that `request_name` of an allocated claim was given, as far as they are still published."""
+    found = (fleet.inventory.device(given.driver, given.pool, given.device) for given in _given(claim, request_name))
+    return tuple(device for device in found if device is not None)
+
+
+def _given(claim: Claim, request_name: str) -> Iterator[AllocatedDevice]:
+    for result in claim.allocation or ():
+        if not result.admin_access and result.request.split("/", 1)[0] == request_name:
+            yield result
 
 
 def _model_of(inventory: Inventory, catalog: Catalog, driver: str, pool_name: str, device: str) -> str:
@@ -199,7 +216,9 @@ def _by_example(
     inventory: Inventory, catalog: Catalog, alternative: Alternative, ask: Ask, matches: Matches
 ) -> AlternativeShapes:
     errors = tuple(error for found in matches.pools for error in found.errors)
-    models = sorted(set(_example_models(inventory, catalog, alternative)))
+    models = sorted(
+        {catalog.model_of(example, inventory.classes) for example in example_devices(inventory, catalog, alternative)}
+    )
     if models:
         return AlternativeShapes(
             shapes=tuple(shape_of({model: ask.count or EVERY}) for model in models),
@@ -219,8 +238,8 @@ def _by_example(
     return AlternativeShapes(uncertain=why, errors=errors, class_missing=matches.class_missing)
 
 
-def _example_models(inventory: Inventory, catalog: Catalog, alternative: Alternative) -> Iterator[str]:
-    """The names of the catalog's examples that the alternative would take. An example never raises a CEL error."""
+def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alternative) -> Iterator[Device]:
+    """The catalog's examples that the alternative would take. An example never raises a CEL error: it just does not fit."""
     selectors, _ = compile_all(tuple(item.expression for item in alternative.selectors))
     device_class = inventory.classes.get(alternative.device_class)
     for model in catalog.models:
@@ -231,7 +250,7 @@ def _example_models(inventory: Inventory, catalog: Catalog, alternative: Alterna
                 else model.device_class == alternative.device_class
             )
             if fits_class and all(selector.against(example) is Verdict.MATCH for selector in selectors):
-                yield catalog.model_of(example, inventory.classes)
+                yield example
 
 
 def devices_for(fleet: Fleet, alternative: Alternative, nodes: NodeSet) -> Iterator[Device]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from webhook.rulekit.rule import Rule
 from webhook.rules import (
     admin_access_label,
+    alternative_unbounded,
     api_version_removed,
     cel_runtime_error,
     claim_rule,
@@ -12,14 +13,19 @@ from webhook.rules import (
     double_booking_same_driver,
     double_booking_two_drivers,
     extended_name_conflict,
+    fallback_compatibility,
+    fallback_count_differs,
+    fallback_crosses_driver,
     feature_not_available,
     forged_extended_claim,
     queue_manager_unsupported,
+    replicas_may_differ,
     tier_fallback,
 )
 
 ALL: tuple[Rule, ...] = (
     admin_access_label.RULE,
+    alternative_unbounded.RULE,
     api_version_removed.RULE,
     cel_runtime_error.RULE,
     claim_rule.RULE,
@@ -27,8 +33,12 @@ ALL: tuple[Rule, ...] = (
     double_booking_same_driver.RULE,
     double_booking_two_drivers.RULE,
     extended_name_conflict.RULE,
+    fallback_compatibility.RULE,
+    fallback_count_differs.RULE,
+    fallback_crosses_driver.RULE,
     feature_not_available.RULE,
     forged_extended_claim.RULE,
     queue_manager_unsupported.RULE,
+    replicas_may_differ.RULE,
     tier_fallback.RULE,
 )

@@ -1,0 +1,94 @@
+"""What was injected into a request, as far as the record can be believed: users can write annotations too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webhook.fleet.memo import remembered
+from webhook.model.claim import Alternative, Claim, ClaimTemplate, Request
+from webhook.model.pod import Pod
+from webhook.rulekit.injection import INJECTED, injection_is_authentic
+from webhook.rulekit.provenance import InjectedRequest, read_provenance
+from webhook.rulekit.view import View
+
+
+def injected_request(
+    view: View, source: Claim | ClaimTemplate, pod: Pod | None, pod_claim: str, request: Request
+) -> InjectedRequest | None:
+    """What is recorded about the injection into `request`; None when there was none, or when the record is not to be believed.
+
+    A claim generated from an injected template has the template's list, and the record stays with the template.
+    """
+    holder = source
+    if INJECTED not in source.meta.annotations:
+        template = _template_of(view, pod, pod_claim) if isinstance(source, Claim) else None
+        if template is None or not _has(template, request):
+            return None
+        holder = template
+    recorded = read_provenance(holder.meta.annotations)
+    found = recorded.request(request.name) if recorded is not None else None
+    return found if found is not None and _believed(view, holder) else None
+
+
+def _template_of(view: View, pod: Pod | None, pod_claim: str) -> ClaimTemplate | None:
+    entry = next((entry for entry in pod.claims if entry.name == pod_claim), None) if pod is not None else None
+    template = view.fleet.templates.get((view.namespace_name, entry.template_name)) if entry is not None else None
+    return template if template is not None and INJECTED in template.meta.annotations else None
+
+
+def _has(template: ClaimTemplate, request: Request) -> bool:
+    names = [alternative.name for alternative in request.alternatives]
+    return any(
+        item.name == request.name and [alternative.name for alternative in item.alternatives] == names
+        for item in template.spec.requests
+    )
+
+
+def _believed(view: View, source: Claim | ClaimTemplate) -> bool:
+    if source is view.subject:
+        return injection_is_authentic(view.review.object, view.policies)
+    memo = view.fleet.inventory.memo
+    # The source is part of what is kept, so that its id cannot come to mean another.
+    key = ("authentic", id(source), view.policies)
+    kept: tuple[object, bool] = remembered(memo, key, lambda: (source, injection_is_authentic(_written(source), view.policies)))
+    return kept[0] is source and kept[1]
+
+
+def _written(source: Claim | ClaimTemplate) -> Mapping[str, Any]:
+    """The object in v1, as far as it was read; what was not understood makes the record incredible."""
+    devices = {
+        "requests": [_request(request) for request in source.spec.requests],
+        "config": [
+            {"requests": list(config.requests), "opaque": {"driver": config.driver, "parameters": config.parameters}}
+            for config in source.spec.configs
+        ],
+    }
+    spec: dict[str, Any] = {"devices": devices}
+    kind = "ResourceClaim"
+    if isinstance(source, ClaimTemplate):
+        kind, spec = "ResourceClaimTemplate", {"spec": spec}
+    metadata = {"annotations": dict(source.meta.annotations)}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _request(request: Request) -> Mapping[str, Any]:
+    if request.prioritized:
+        return {"name": request.name, "firstAvailable": [_alternative(item) for item in request.alternatives]}
+    return {"name": request.name, "exactly": _alternative(request.alternatives[0])} if request.alternatives else {}
+
+
+def _alternative(item: Alternative) -> Mapping[str, Any]:
+    return {
+        "name": item.name,
+        "deviceClassName": item.device_class,
+        "selectors": [{"cel": {"expression": selector.expression}} for selector in item.selectors],
+        "allocationMode": item.allocation_mode,
+        "count": item.count,
+        "tolerations": [
+            {"key": held.key, "operator": held.operator, "value": held.value, "effect": held.effect}
+            for held in item.tolerations
+        ],
+        "capacity": {"requests": dict(item.capacity)} if item.capacity else None,
+        **dict.fromkeys(item.unknown, "not understood"),
+    }
