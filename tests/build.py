@@ -63,7 +63,7 @@ def first_available(name: str, *alternatives: Raw) -> Raw:
 
 def flattened(request: Raw) -> Raw:
     """A request as v1beta1 and v1alpha3 have it: no `exactly`, and an empty class name beside firstAvailable."""
-    inner = request.get("exactly", {"deviceClassName": ""})
+    inner: Raw = request.get("exactly", {"deviceClassName": ""})
     return {key: value for key, value in request.items() if key != "exactly"} | inner
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.build import NVIDIA, device_slice
+from tests.build import NVIDIA, device, device_slice
 from webhook.fleet.pool import Pool, make_pool
 from webhook.model.device_reading import read_slice
 
@@ -59,21 +59,21 @@ def test_a_device_published_twice_counts_once() -> None:
 @pytest.mark.parametrize(
     ("where", "node", "named"),
     [
-        ("node-1", "node-1", {"node-1"}),
-        ({"allNodes": True}, "", set()),
-        ({"nodeSelector": {"nodeSelectorTerms": [{}]}}, "", set()),
+        ("node-1", "node-1", ["node-1"]),
+        ({"allNodes": True}, "", []),
+        ({"nodeSelector": {"nodeSelectorTerms": [{}]}}, "", []),
     ],
 )
-def test_where_a_pool_is(where: Any, node: str, named: set[str]) -> None:
+def test_where_a_pool_is(where: Any, node: str, named: list[str]) -> None:
     pool = pool_of(device_slice(where, {"name": "a"}, {"name": "b"}))
-    assert (pool.node, pool.named_nodes) == (node, named)
+    assert (pool.node, sorted(pool.named_nodes)) == (node, named)
 
 
 def test_devices_with_nodes_of_their_own() -> None:
-    devices = [{"name": "a", "nodeName": "node-1"}, {"name": "b", "nodeName": "node-2"}, {"name": "c", "allNodes": True}]
+    devices = [device("a", nodeName="node-1"), device("b", nodeName="node-2"), device("c", allNodes=True)]
     pool = pool_of(device_slice({"perDeviceNodeSelection": True}, *devices))
-    assert (pool.node, pool.named_nodes) == ("", {"node-1", "node-2"})
-    same = pool_of(device_slice({"perDeviceNodeSelection": True}, devices[0], {"name": "d", "nodeName": "node-1"}))
+    assert (pool.node, sorted(pool.named_nodes)) == ("", ["node-1", "node-2"])
+    same = pool_of(device_slice({"perDeviceNodeSelection": True}, devices[0], device("d", nodeName="node-1")))
     assert same.node == "node-1"
 
 

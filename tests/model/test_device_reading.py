@@ -91,7 +91,7 @@ def test_reach_is_the_slices(where: Any, reach: Reach) -> None:
 
 
 def test_reach_is_each_devices_own_with_per_device_node_selection() -> None:
-    devices = [{"name": "a", "nodeName": "node-1"}, {"name": "b", "basic": {"allNodes": True}}]
+    devices = [device("a", nodeName="node-1"), device("b", basic={"allNodes": True})]
     raw = device_slice({"perDeviceNodeSelection": True}, *devices)
     assert [item.reach for item in read_slice(raw).devices] == [Reach(node_name="node-1"), Reach(all_nodes=True)]
 
