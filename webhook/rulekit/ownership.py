@@ -21,12 +21,14 @@ from webhook.rulekit.policies import DeviceOwnership, NodeOwner
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupAsks:
-    """What an object asks of one group. `plugin` and `dra` are the nodes where it asks through either side.
+    """What an object asks of one group. `plugin` and `dra` are the nodes where it asks through either side, `starved` those
+    where it asks a plugin that has nothing to give.
 
     `listed` are resources that the policy names, `claims` and `bridged` what can take a device of its driver.
     """
 
     plugin: NodeSet
+    starved: NodeSet
     dra: NodeSet
     claims: tuple[ClaimAsk, ...]
     listed: tuple[ResourceAsk, ...]
@@ -66,9 +68,10 @@ def group_asks(asks: DeviceAsks, policy: DeviceOwnership) -> GroupAsks | None:
     bridged = tuple(ask for ask in asks.resources if ask.takes(driver))
     if not claims and not listed and not bridged:
         return None
-    plugin = reduce(or_, (ask.served.plugin | ask.served.starved for ask in listed), 0)
+    plugin = reduce(or_, (ask.served.plugin for ask in listed), 0)
+    starved = reduce(or_, (ask.served.starved for ask in listed), 0)
     dra = reduce(or_, (*(ask.takes(driver) for ask in claims), *(ask.takes(driver) for ask in bridged)), 0)
-    return GroupAsks(plugin, dra, claims, listed, bridged)
+    return GroupAsks(plugin, starved, dra, claims, listed, bridged)
 
 
 def conflicts(fleet: Fleet, policy: DeviceOwnership, asks: GroupAsks, feasible: NodeSet) -> Conflicts:
@@ -78,22 +81,22 @@ def conflicts(fleet: Fleet, policy: DeviceOwnership, asks: GroupAsks, feasible: 
     declared and both sides have it; or when the object asks both ways there. `split` nodes never do.
     """
     owned = owners(fleet.nodes, policy)
-    plugin, dra = asks.plugin & feasible & ~owned.split, asks.dra & feasible & ~owned.split
-    both_ways = plugin & dra
-    plugin &= ~both_ways
-    dra &= ~both_ways
+    judged = feasible & ~owned.split
+    both_ways = asks.plugin & asks.dra & judged
+    dra = asks.dra & judged & ~both_ways
+    plugin = (asks.plugin | asks.starved) & judged & ~both_ways
     undecided = owned.undecided & (plugin | dra)
     if undecided:
         has = sides(fleet, policy)
         undecided &= has.plugin & has.dra
-    by_cause = (both_ways, dra & owned.plugin, plugin & owned.dra, dra & undecided, plugin & undecided)
+    by_cause = (both_ways, dra & owned.plugin, plugin & owned.dra, dra & undecided, plugin & undecided & ~dra)
     conflicting = reduce(or_, by_cause)
     return Conflicts(*by_cause, safe=feasible & ~conflicting & _serving(fleet, owned, asks) if conflicting else 0)
 
 
 def sides_asked(asks: GroupAsks, nodes: NodeSet) -> frozenset[NodeOwner]:
     """Through which sides the object asks on `nodes`."""
-    asked: dict[NodeOwner, NodeSet] = {"dra": asks.dra & nodes, "device-plugin": asks.plugin & nodes}
+    asked: dict[NodeOwner, NodeSet] = {"dra": asks.dra & nodes, "device-plugin": (asks.plugin | asks.starved) & nodes}
     return frozenset(side for side, where in asked.items() if where)
 
 

@@ -65,11 +65,12 @@ class ClaimAsk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResourceAsk:
-    """An extended resource that containers of a pod ask, and who serves it where.
+    """An extended resource that containers of `pod` ask, and who serves it where.
 
-    `units` is what the pod occupies of it; `takes` is where the class in force for the resource can give so many devices.
+    `units` is what the pod occupies of it, `by_class` where the class in force for the resource has so many devices.
     """
 
+    pod: Pod
     resource: str
     units: int
     served: Served
@@ -82,11 +83,10 @@ class ResourceAsk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceAsks:
-    """All that an object asks. `pod` is the pod whose resources they are, None for a claim without one."""
+    """All that an object asks."""
 
     claims: tuple[ClaimAsk, ...]
     resources: tuple[ResourceAsk, ...]
-    pod: Pod | None
 
 
 def asks_of(view: View) -> DeviceAsks:
@@ -106,18 +106,18 @@ def _asks_of(view: View) -> DeviceAsks:
     else:
         pod = view.pod
         claims = tuple(ask for source in view.pod_claims for ask in _behind(fleet, source))
-    return DeviceAsks(claims, resource_asks(fleet, pod) if pod is not None else (), pod)
+    return DeviceAsks(claims, resource_asks(fleet, pod) if pod is not None else ())
 
 
 def resource_asks(fleet: Fleet, pod: Pod) -> tuple[ResourceAsk, ...]:
     """The extended resources of a pod, in the order in which its containers name them."""
-    return tuple(_resource_ask(fleet, resource, units_held(pod, resource)) for resource in pod.extended)
+    return tuple(_resource_ask(fleet, pod, resource) for resource in pod.extended)
 
 
-def _resource_ask(fleet: Fleet, resource: str, units: int) -> ResourceAsk:
-    device_class = class_in_force(fleet, resource)
+def _resource_ask(fleet: Fleet, pod: Pod, resource: str) -> ResourceAsk:
+    device_class, units = class_in_force(fleet, resource), units_held(pod, resource)
     by_class = NOWHERE if device_class is None else takeable(fleet, device_class.name, (), units)
-    return ResourceAsk(resource, units, served(fleet, resource), by_class)
+    return ResourceAsk(pod, resource, units, served(fleet, resource), by_class)
 
 
 def _behind(fleet: Fleet, source: PodClaimSource) -> Iterable[ClaimAsk]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import EXACT_COUNT
-from webhook.model.pod import Pod
 from webhook.model.pointer import field_path
 from webhook.rulekit.ownership_asks import ClaimAsk, Option, ResourceAsk
 
@@ -37,9 +36,9 @@ def place_of_option(ask: ClaimAsk, option: Option) -> Place:
     return Place(text, field_path(ask.source.entry.pointer), (ask.source.via,), written)
 
 
-def place_of_resource(ask: ResourceAsk, pod: Pod) -> Place:
+def place_of_resource(ask: ResourceAsk) -> Place:
     """Where the first container asks for an extended resource. Its limit is always written, a request need not be."""
-    container = next(container for container in pod.containers if ask.resource in container.extended)
+    container = next(container for container in ask.pod.containers if ask.resource in container.extended)
     return Place(f"{ask.resource}: {ask.units}", f"{field_path(container.pointer)}.resources.limits[{ask.resource}]")
 
 

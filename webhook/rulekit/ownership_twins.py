@@ -45,11 +45,11 @@ def twin_asks(view: View, among: Among) -> Iterator[TwinAsk]:
                     yield TwinAsk(place_of_option(claim, option), found)
     for resource in asks.resources:
         device_class = class_in_force(fleet, resource.resource)
-        if device_class is not None and asks.pod is not None:
+        if device_class is not None:
             nodes = view.feasible & resource.served.dra
             found = _on(fleet, nodes, _taken(fleet.inventory, among, device_class.name, ()))
             if found:
-                yield TwinAsk(place_of_resource(resource, asks.pod), found)
+                yield TwinAsk(place_of_resource(resource), found)
 
 
 def _twins(inventory: Inventory, among: Among) -> Twins:

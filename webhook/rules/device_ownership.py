@@ -23,7 +23,7 @@ from webhook.rulekit.ownership_advice import affinity_advice, claim_advice, labe
 from webhook.rulekit.ownership_asks import asks_of
 from webhook.rulekit.ownership_places import Place, count_of, place_of_claim, place_of_resource
 from webhook.rulekit.ownership_text import first_of, names_of, offered, with_numbers
-from webhook.rulekit.policies import DeviceOwnership
+from webhook.rulekit.policies import DeviceOwnership, NodeOwner
 from webhook.rulekit.rule import Mutation, Reason, Rule
 from webhook.rulekit.steering import MOST_NAMES, Steering, choose_steering, steering_patch
 from webhook.rulekit.view import POD_CLAIM_ANNOTATION, View
@@ -55,7 +55,7 @@ def check(view: View, policy: DeviceOwnership) -> Iterator[Finding]:
         return
     yield from _double_bookings(case)
     if view.pod is not None and case.asks.mixed:
-        yield _mixed(case, view.pod)
+        yield _mixed(case)
 
 
 def steer(view: View, policy: DeviceOwnership) -> Mutation:
@@ -99,12 +99,11 @@ def _within(found: Conflicts, nodes: NodeSet) -> Conflicts:
 
 def _double_bookings(case: Case) -> Iterator[Finding]:
     """One finding for each cause there is."""
-    found = case.found
+    found, driver = case.found, case.policy.driver
     if found.both_ways:
-        plugin, dra = _plugin_place(case, found.both_ways), _dra_place(case, found.both_ways)
-        saying = f"{dra.text} and {plugin.text} may be given one device, by DRA and by the device plugin"
-        yield _double_booking(case, found.both_ways, dra, saying, _one_way_only(case))
-    driver = case.policy.driver
+        plugin, place = _plugin_place(case, found.both_ways), _dra_place(case, found.both_ways)
+        saying = f"{place.text} and {plugin.text} may be given one device, by DRA and by the device plugin"
+        yield _double_booking(case, found.both_ways, place, saying, _one_way_only(case))
     if found.dra_on_plugins:
         place = _dra_place(case, found.dra_on_plugins)
         saying = f"{place.text} may be given devices of {driver} where the device plugin owns them"
@@ -116,13 +115,11 @@ def _double_bookings(case: Case) -> Iterator[Finding]:
     if found.dra_on_both:
         place = _dra_place(case, found.dra_on_both)
         saying = f"{place.text} may be given devices of {driver} that the device plugin has too"
-        remedy = ownership_advice(case.view.fleet, case.policy, found.dra_on_both, "dra")
-        yield _double_booking(case, found.dra_on_both, place, saying, remedy)
+        yield _double_booking(case, found.dra_on_both, place, saying, _by_owner(case, found.dra_on_both, "dra"))
     if found.plugin_on_both:
         place = _plugin_place(case, found.plugin_on_both)
         saying = f"{place.text} may be given devices by the device plugin that DRA has too"
-        remedy = ownership_advice(case.view.fleet, case.policy, found.plugin_on_both, "device-plugin")
-        yield _double_booking(case, found.plugin_on_both, place, saying, remedy)
+        yield _double_booking(case, found.plugin_on_both, place, saying, _by_owner(case, found.plugin_on_both, "device-plugin"))
 
 
 def _double_booking(case: Case, nodes: NodeSet, place: Place, saying: str, without_safe_node: str) -> Finding:
@@ -158,25 +155,17 @@ def _headline(view: View) -> str:
 
 
 def _dra_place(case: Case, nodes: NodeSet) -> Place:
-    """The first ask that DRA would serve on `nodes`."""
+    """The first ask that DRA would serve on `nodes`: of the claims, else of the extended resources."""
     driver = case.policy.driver
     for claim in case.asks.claims:
         if claim.takes(driver) & nodes:
             return place_of_claim(claim, driver, nodes)
-    return place_of_resource(next(ask for ask in case.asks.bridged if ask.takes(driver) & nodes), _pod(case))
+    return place_of_resource(next(ask for ask in case.asks.bridged if ask.takes(driver) & nodes))
 
 
 def _plugin_place(case: Case, nodes: NodeSet) -> Place:
     """The first ask that the device plugin would serve on `nodes`."""
-    ask = next(ask for ask in case.asks.listed if (ask.served.plugin | ask.served.starved) & nodes)
-    return place_of_resource(ask, _pod(case))
-
-
-def _pod(case: Case) -> Pod:
-    """The pod whose containers ask extended resources: without a pod there are none."""
-    if case.pod is None:
-        raise ValueError("extended resources are asked by pods only")
-    return case.pod
+    return place_of_resource(next(ask for ask in case.asks.listed if (ask.served.plugin | ask.served.starved) & nodes))
 
 
 def _remedy(case: Case, without_safe_node: str) -> str:
@@ -232,11 +221,14 @@ def _claim_name(case: Case) -> str:
 
 
 def _by_limit(case: Case) -> str:
-    """Where the device plugin owns the nodes, a limit is the way to ask; one of the resources that these nodes offer."""
-    shown = first_of(case.view.fleet, case.found.dra_on_plugins)
-    offers = (resource for node in shown for resource in offered(case.policy, node))
-    resource = next(offers, next((name for name in case.policy.extended_resources if "*" not in name), ""))
-    return limit_advice(resource, max((count_of(claim) for claim in case.asks.claims), default=1) or 1)
+    """Where the device plugin owns the nodes, a limit is the way to ask: of a resource that these nodes offer."""
+    if not case.asks.claims:
+        # A limit is what the pod has: the plugin offers nothing at the moment, and a class would step in.
+        return _by_owner(case, case.found.dra_on_plugins, "dra")
+    policy, shown = case.policy, first_of(case.view.fleet, case.found.dra_on_plugins)
+    offers = [resource for node in shown for resource in offered(policy, node)]
+    names = [*offers, *(name for name in policy.extended_resources if "*" not in name), *policy.extended_resources]
+    return limit_advice(names[0], max(count_of(claim) for claim in case.asks.claims) or 1)
 
 
 def _by_claim(case: Case) -> str:
@@ -247,10 +239,14 @@ def _by_claim(case: Case) -> str:
     return claim_advice(device_class, case.asks.listed[0].units)
 
 
-def _mixed(case: Case, pod: Pod) -> Finding:
+def _by_owner(case: Case, nodes: NodeSet, side: NodeOwner) -> str:
+    return ownership_advice(case.view.fleet, case.policy, nodes, side)
+
+
+def _mixed(case: Case) -> Finding:
     """A pod that asks for devices of the group both by claim and as an extended resource."""
     resource = (*case.asks.listed, *case.asks.bridged)[0]
-    asked, claim = place_of_resource(resource, pod), case.asks.claims[0]
+    asked, claim = place_of_resource(resource), case.asks.claims[0]
     saying = f"{asked.text} is asked beside claim {_claim_name(case)}"
     if case.found.both_ways:
         outcome = f"one device may be given to both on {names_of(case.view.fleet, case.found.both_ways)}"

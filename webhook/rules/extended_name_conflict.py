@@ -62,8 +62,7 @@ def _rank(device_class: DeviceClass) -> tuple[tuple[int, ...], str]:
 
 def _of_resource(view: View, ask: ResourceAsk) -> Iterator[Finding]:
     serving = view.fleet.inventory.classes_serving(ask.resource)
-    pod = view.pod
-    if len(serving) < 2 or pod is None or not ask.served.dra & view.feasible:
+    if len(serving) < 2 or not ask.served.dra & view.feasible:
         return
     names = some(item.name for item in serving)
     yield Finding(
@@ -71,7 +70,7 @@ def _of_resource(view: View, ask: ResourceAsk) -> Iterator[Finding]:
         reason=REASON,
         severity="warn",
         headline=f'{view.kind} "{view.meta.display_name}" asks for an extended resource that several classes serve',
-        path=place_of_resource(ask, pod).path,
+        path=place_of_resource(ask).path,
         detail=f"{ask.resource} is served by DeviceClass {names}; {serving[0].name} has it: {_ORDER}",
         remedy=_REMEDY,
     )
