@@ -30,13 +30,13 @@ _OUTCOMES: Final[dict[Outcome, tuple[str, str, str]]] = {
 def explanation_text(explanation: Explanation) -> Text:
     """The whole explanation of one object."""
     asked = explanation.asked
-    text = Text(asked.label, "bold").append(f"  {asked.document.place}", "not bold dim")
+    text = Text().append(asked.label, "bold").append(f"  {asked.document.place}", "dim")
     if explanation.nodes != explanation.all_nodes:
-        text.append(f"\n  {explanation.nodes} of {_counted(explanation.all_nodes, 'node')} can be its node", "not bold")
+        text.append(f"\n  {explanation.nodes} of {_counted(explanation.all_nodes, 'node')} can be its node")
     for line in explanation.unresolved:
-        text.append("\n  not found: ", STYLES["warn"]).append(line, "not bold")
+        text.append("\n  not found: ", STYLES["warn"]).append(line)
     if not explanation.requests and not explanation.unresolved:
-        text.append("\n  it asks for no devices by claim", "not bold")
+        text.append("\n  it asks for no devices by claim")
     for request in explanation.requests:
         text.append_text(_request(request))
     return text.append_text(_advice(explanation))
@@ -44,19 +44,19 @@ def explanation_text(explanation: Explanation) -> Text:
 
 def _request(explained: ExplainedRequest) -> Text:
     name = f"{explained.pod_claim}/{explained.request.name}" if explained.pod_claim else explained.request.name
-    text = Text(f"\n  request {name}", "bold")
+    text = Text().append(f"\n  request {name}", "bold")
     if explained.via:
-        text.append(f"  {explained.via}", "not bold dim")
-    text.append("\n    declared: ", "not bold")
+        text.append(f"  {explained.via}", "dim")
+    text.append("\n    declared: ")
     if explained.declared.present:
-        text.append(f'"{explained.declared.text}"', "not bold").append(f" ({explained.declared.origin})", "not bold dim")
+        text.append(f'"{explained.declared.text}"').append(f" ({explained.declared.origin})", "dim")
         for fault in explained.declared.statement.faults:
-            text.append(f"\n      {fault.annotation} cannot be read: {fault.message}", "not bold red")
+            text.append(f"\n      {fault.annotation} cannot be read: {fault.message}", "red")
     else:
-        text.append("nothing", "not bold yellow")
+        text.append("nothing", "yellow")
     if explained.allocated is not None:
         state = "declared" if explained.allocated_declared else "NOT declared"
-        text.append(f"\n    allocated: {explained.allocated}, {state}", "not bold")
+        text.append(f"\n    allocated: {explained.allocated}, {state}")
     for number, alternative in enumerate(explained.alternatives, 1):
         text.append_text(_alternative(number, alternative))
     return text
@@ -65,20 +65,20 @@ def _request(explained: ExplainedRequest) -> Text:
 def _alternative(number: int, explained: ExplainedAlternative) -> Text:
     alternative = explained.alternative
     name = f"{number}. {alternative.name}: {explained.ask}" if alternative.name else explained.ask
-    text = Text(f"\n    {name}", "bold").append(f"  {field_path(alternative.pointer)}", "not bold dim")
+    text = Text().append(f"\n    {name}", "bold").append(f"  {field_path(alternative.pointer)}", "dim")
     uncovered = set(explained.uncovered)
     for shape in explained.shapes.shapes:
         good = shape not in uncovered
-        text.append(f"\n      may be given {shape}, ", "not bold")
-        text.append("declared" if good else "not declared", "not bold green" if good else "not bold yellow")
+        text.append(f"\n      may be given {shape}, ")
+        text.append("declared" if good else "not declared", "green" if good else "yellow")
     if explained.shapes.by_example:
-        text.append("\n      no live device matches: the shapes are those of the catalog's examples", "not bold")
+        text.append("\n      no live device matches: the shapes are those of the catalog's examples")
     if explained.shapes.uncertain:
-        text.append(f"\n      uncertain: {explained.shapes.uncertain}", "not bold yellow")
+        text.append(f"\n      uncertain: {explained.shapes.uncertain}", "yellow")
     for shape, why in explained.shapes.unreachable:
-        text.append(f"\n      never {shape}: {why}", "not bold")
+        text.append(f"\n      never {shape}: {why}")
     for problem in explained.shapes.problems:
-        text.append(f"\n      a selector does not compile: {problem.message}", "not bold red")
+        text.append(f"\n      a selector does not compile: {problem.message}", "red")
     for group in _grouped(item for item in explained.devices if item.outcome != "no match"):
         text.append_text(_asked(group))
     for group in _refused(explained.devices):
@@ -97,11 +97,11 @@ def _grouped(devices: Iterable[AskedDevice]) -> list[list[AskedDevice]]:
 def _asked(group: Sequence[AskedDevice]) -> Text:
     first = group[0]
     one, many, style = _OUTCOMES[first.outcome]
-    text = Text(f"\n      {len(group)} {first.model} ", "not bold")
-    text.append(one if len(group) == 1 else many, f"not bold {style}").append(f"  {_places(group)}", "not bold dim")
+    text = Text(f"\n      {len(group)} {first.model} ")
+    text.append(one if len(group) == 1 else many, style).append(f"  {_places(group)}", "dim")
     if first.error:
-        text.append(f"\n        {first.error}", "not bold red")
-        text.append(f"\n        in {_cut(first.selector)}", "not bold")
+        text.append(f"\n        {first.error}", "red")
+        text.append(f"\n        in {_cut(first.selector)}")
     return text
 
 
@@ -120,8 +120,8 @@ def _refusal(group: Sequence[AskedDevice]) -> Text:
         counts[device.model] = counts.get(device.model, 0) + 1
     models = ", ".join(f"{count} {model}" for model, count in sorted(counts.items()))
     verb = "does not match" if len(group) == 1 else "do not match"
-    text = Text(f"\n      {models} {verb}", "not bold")
-    return text.append(f"\n        {_cut(group[0].selector)}", "not bold dim")
+    text = Text(f"\n      {models} {verb}")
+    return text.append(f"\n        {_cut(group[0].selector)}", "dim")
 
 
 def _places(group: Sequence[AskedDevice]) -> str:
@@ -143,8 +143,8 @@ def _advice(explanation: Explanation) -> Text:
         return Text()
     level: Level = "pod" if isinstance(explanation.subject, Pod | Workload) else "claim"
     whose = {"Pod": "the pod's", "Workload": "the pod template's"}.get(subject_kind(explanation.subject), "its")
-    text = Text(f"\n  if the program runs on all of them, add to {whose} annotations:", "not bold")
-    return text.append(f"\n    {as_annotation(shortest_declaration(wanted, level))}", "not bold cyan")
+    text = Text(f"\n  if the program runs on all of them, add to {whose} annotations:")
+    return text.append(f"\n    {as_annotation(shortest_declaration(wanted, level))}", "cyan")
 
 
 def _missing(explained: ExplainedRequest) -> Iterator[Shape]:

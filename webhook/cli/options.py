@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import click
 
+from webhook.cli.policytests.format import read_instant
 from webhook.model.server_version import read_version
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -26,12 +27,9 @@ class Instant(click.ParamType[datetime]):
         if isinstance(value, datetime):
             return value
         try:
-            if len(value) == len("2027-01-15"):
-                return datetime.combine(date.fromisoformat(value), time(), UTC)
-            found = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time; write 2027-01-15T08:00:00Z or 2027-01-15", param, ctx)
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+            return read_instant(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Version(click.ParamType[tuple[int, int]]):

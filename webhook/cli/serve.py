@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
+from webhook.cli.exits import FAULT, OK, UNUSABLE
 from webhook.run import serve
+from webhook.run.serve import CANNOT_START, DONE
+from webhook.run.serve import FAULT as PART_FAILED
 from webhook.settings import OPTIONS, Option, Settings
 
 _EPILOG = """\b
@@ -17,6 +20,9 @@ Example:
 Every option can be set in the environment: FALLGATE_LISTEN for --listen; the command line wins. SIGTERM ends the server
 after the calls in flight. Exit codes: 0 ended as asked, 2 bad usage or settings, 3 a fault.
 """
+
+
+_EXITS = {DONE: OK, CANNOT_START: UNUSABLE, PART_FAILED: FAULT}
 
 
 def _click_option(option: Option) -> click.Option:
@@ -32,7 +38,8 @@ def _click_option(option: Option) -> click.Option:
 
 def _run(**given: Any) -> None:
     options = {name.replace("_", "-"): value for name, value in given.items() if value is not None}
-    serve(Settings.from_sources(options, os.environ))
+    ended = serve(Settings.from_sources(options, os.environ))
+    click.get_current_context().exit(_EXITS[ended])
 
 
 command = click.Command(
