@@ -118,15 +118,14 @@ def _inventory_with(old: Inventory, parts: Parts) -> Inventory:
 def _pools_with(pools: tuple[Pool, ...], slices: Mapping[str, ResourceSlice]) -> Iterable[Pool]:
     if not slices:
         return pools
-    kept: dict[PoolKey, Pool] = {}
+    kept: list[Pool] = []
     changed = _by_pool(slices.values())
     for pool in pools:
-        left = [item for item in pool.slices if item.meta.name not in slices]
-        if len(left) == len(pool.slices) and pool.key not in changed:
-            kept[pool.key] = pool
-        elif left:
+        if pool.key not in changed and not any(item.meta.name in slices for item in pool.slices):
+            kept.append(pool)
+        elif left := [item for item in pool.slices if item.meta.name not in slices]:
             changed.setdefault(pool.key, []).extend(left)
-    return (*kept.values(), *map(make_pool, changed.values()))
+    return (*kept, *map(make_pool, changed.values()))
 
 
 def _nodes_with(old: Nodes, parts: Parts, inventory: Inventory) -> Nodes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Final
 
 from webhook.fleet.matching import DeviceError, Matches, PoolMatches, compile_all, match_pools
@@ -31,7 +32,7 @@ class Inventory:
     """
 
     def __init__(self, pools: Iterable[Pool], classes: Mapping[str, DeviceClass]) -> None:
-        self.pools: tuple[Pool, ...] = tuple(sorted(pools, key=lambda pool: pool.key))
+        self.pools: tuple[Pool, ...] = tuple(sorted(pools, key=attrgetter("key")))
         self.classes: Mapping[str, DeviceClass] = classes
         self.memo: Memo = {}
         self.by_key: Mapping[PoolKey, Pool] = {pool.key: pool for pool in self.pools}
@@ -39,12 +40,11 @@ class Inventory:
         by_driver: dict[str, list[Pool]] = {}
         bound: dict[str, list[Pool]] = {}
         for pool in self.pools:
-            by_driver.setdefault(pool.driver, []).append(pool)
+            by_driver.setdefault(pool.key[0], []).append(pool)
             for node in pool.named_nodes:
                 bound.setdefault(node, []).append(pool)
         self._by_driver = {driver: tuple(found) for driver, found in by_driver.items()}
         self._bound = {node: tuple(found) for node, found in bound.items()}
-        self._local = {node: tuple(pool for pool in found if pool.node) for node, found in self._bound.items()}
         self._serving = _explicit_resources(classes.values())
 
     @property
@@ -68,7 +68,7 @@ class Inventory:
 
     def pools_on(self, node: str) -> tuple[Pool, ...]:
         """The pools all of whose devices are reached from that one node. All others that have devices: `shared_pools`."""
-        return self._local.get(node, ())
+        return tuple(pool for pool in self.pools_bound_to(node) if pool.node)
 
     def pools_bound_to(self, node: str) -> tuple[Pool, ...]:
         """The pools with at least one device that names that node, `pools_on` included."""

@@ -18,12 +18,12 @@ class Pool:
 
     `devices` are in the allocator's order: slices by name, devices as published. `complete` is False when slices of this
     generation are missing, `duplicates` names devices published more than once: such a pool allocates nothing from
-    Kubernetes 1.35 on. `node` is set when every device is reached from that one node. `slices` are all that were seen,
-    older generations included. `memo` is for what is derived from this pool alone (use `memo.remembered`).
+    Kubernetes 1.35 on. `node` is set when every device is reached from that one node, `named_nodes` are all that devices
+    are bound to by name. `slices` are all that were seen, older generations included. `memo` is for what is derived from
+    this pool alone (use `memo.remembered`).
     """
 
-    driver: str
-    name: str
+    key: PoolKey
     generation: int
     complete: bool
     devices: tuple[Device, ...]
@@ -31,20 +31,19 @@ class Pool:
     counter_sets: tuple[CounterSet, ...] = ()
     duplicates: tuple[str, ...] = ()
     node: str = ""
+    named_nodes: frozenset[str] = frozenset()
     slices: tuple[ResourceSlice, ...] = ()
     memo: Memo = field(default_factory=dict)
 
     @property
-    def key(self) -> PoolKey:
-        """driver, name: what identifies a pool."""
-        return (self.driver, self.name)
+    def driver(self) -> str:
+        """The driver that publishes the pool."""
+        return self.key[0]
 
     @property
-    def named_nodes(self) -> frozenset[str]:
-        """The nodes that devices of this pool are bound to by name."""
-        if self.node:
-            return frozenset((self.node,))
-        return frozenset(device.reach.node_name for device in self.devices if device.reach.node_name)
+    def name(self) -> str:
+        """The pool's name, unique among its driver's."""
+        return self.key[1]
 
 
 def make_pool(slices: Iterable[ResourceSlice]) -> Pool:
@@ -63,20 +62,16 @@ def make_pool(slices: Iterable[ResourceSlice]) -> Pool:
             duplicates[device.name] = None
         else:
             by_name[device.name] = device
+    nodes = {device.reach.node_name for device in by_name.values()}
     return Pool(
-        driver=newest[0].driver,
-        name=newest[0].pool,
+        key=(newest[0].driver, newest[0].pool),
         generation=generation,
         complete=len(newest) == newest[0].slice_count,
         devices=tuple(by_name.values()),
         by_name=by_name,
         counter_sets=tuple(counters for item in newest for counters in item.counter_sets),
         duplicates=tuple(duplicates),
-        node=_only_node(by_name.values()),
+        node=next(iter(nodes)) if len(nodes) == 1 else "",
+        named_nodes=frozenset(nodes - {""}),
         slices=seen,
     )
-
-
-def _only_node(devices: Iterable[Device]) -> str:
-    names = {device.reach.node_name for device in devices}
-    return names.pop() if len(names) == 1 else ""
