@@ -15,6 +15,7 @@ from webhook.fleet.build import build_fleet
 from webhook.model.finding import Decision
 from webhook.model.review import Review, User
 from webhook.model.server_version import Server, read_version
+from webhook.model.tolerant import mapping
 from webhook.policyfile import parse_policies
 from webhook.rulekit.policies import PolicySet
 
@@ -27,6 +28,7 @@ _PLURALS = {
     "Namespace": "namespaces",
     "DeviceClass": "deviceclasses",
 }
+_KEY = re.compile(r"[a-z]+:( |$)")
 _DIGEST = re.compile(r"@[0-9a-f]{7}\b")
 
 
@@ -36,13 +38,16 @@ def documents(path: Path) -> list[Any]:
 
 
 def header(path: Path) -> Mapping[str, Any]:
-    """The YAML in the comment block a file begins with."""
+    """The YAML in the comment block a file begins with; nothing when the comment is prose."""
     lines = []
     for line in path.read_text().splitlines():
         if not line.startswith("#"):
             break
         lines.append(line[2:] if line.startswith("# ") else line[1:])
-    return yaml.safe_load("\n".join(lines)) or {}
+    if not lines or not _KEY.match(lines[0]):
+        return {}
+    found: Mapping[str, Any] = yaml.safe_load("\n".join(lines))
+    return found
 
 
 def policies_of(*paths: Path) -> PolicySet:
@@ -67,7 +72,7 @@ def review_of(
     """The review the API server would send for `body`."""
     group, _, version = str(body.get("apiVersion", "")).rpartition("/")
     kind = str(body.get("kind", ""))
-    meta = body.get("metadata") or {}
+    meta = mapping(body.get("metadata"))
     return Review(
         uid="705ab4f5-0000-4000-8000-000000000000",
         group=group,

@@ -30,11 +30,11 @@ FINDING = Finding(rule="some-rule", reason="some-reason", severity="deny", detai
 def answer(use_rules: Callable[..., None], a_rule: Callable[..., Rule]) -> Callable[..., Decision]:
     use_rules(a_rule("some-rule", FINDING))
 
-    def ask(body: Any = None, user: str = "jane", groups: tuple[str, ...] = ("devs",), **fields: Any) -> Decision:
+    def ask(body: Any = None, user: str = "jane", its_groups: tuple[str, ...] = ("devs",), **fields: Any) -> Decision:
         exemption = Exemption(**{"policy": "platform", "reason": "asks both ways", **fields})
         checks = Checks(header=Header(kind="Checks", name="p", digest="1234567"))
         policies = PolicySet(checks=(checks,), exemptions=(exemption,))
-        return decide(review_of(body or POD, user=user, groups=groups), build_fleet([]), policies, NOW)
+        return decide(review_of(body or POD, user=user, groups=its_groups), build_fleet([]), policies, NOW)
 
     return ask
 
