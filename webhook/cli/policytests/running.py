@@ -79,7 +79,8 @@ def failures(expect: Expectation, verdict: Verdict) -> Iterator[str]:
             yield f"message: it does not contain {part!r}; it is{_indented(decision.message) or ' empty'}"
     for part in expect.warnings:
         if not any(part in line for line in decision.warnings):
-            yield f"warnings: none contains {part!r}; there are{_indented('\n'.join(decision.warnings)) or ' none'}"
+            there = _indented("\n".join(decision.warnings))
+            yield f"warnings: none contains {part!r}; there are{there or ' none'}"
     for path, value in expect.fields.items():
         held = field(verdict.stored, path)
         if held != value:
