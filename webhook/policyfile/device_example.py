@@ -34,7 +34,7 @@ _KEYS: tuple[Key[Any], ...] = (
 
 
 def _check_one(values: Values) -> None:
-    given = [key.name for key in _KEYS if values.given(key)]
+    given = list(values.at.node.names()) if isinstance(values.at.node, Mapping) else []
     if len(given) != 1:
         values.at.error(
             f"{values.at.shown} must have exactly one type, it has {', '.join(given) or 'none'}",

@@ -53,6 +53,8 @@ class Text:
     def read(self, spot: Spot) -> str:
         """The text, checked."""
         value = text_at(spot, self.phrase)
+        if not value.strip() and self.pattern and not re.fullmatch(self.pattern, value):
+            raise spot.fault(f"{spot.shown} is empty", self.explain)
         if self.pattern and not re.fullmatch(self.pattern, value):
             raise spot.fault(f'{spot.shown}: "{shortened(value)}" is no {self.phrase}', self.explain)
         if self.max_length and len(value) > self.max_length:
@@ -225,7 +227,7 @@ class ListOf(Generic[T]):
         """All items. Raises Reported when one of them could not be read."""
         node = spot.node
         if not isinstance(node, Sequence):
-            lone = isinstance(node, Scalar) and node.value is not None
+            lone = isinstance(node, Scalar) and node.value is not None and isinstance(self.item, Text | OneOf)
             hint = f"write [{node.text}]" if isinstance(node, Scalar) and lone and "\n" not in node.text else ""
             raise spot.fault(f"{spot.shown} must be a {self.phrase}, it is {describe(node)}", hint)
         self._check_length(spot, len(node.items))
@@ -362,9 +364,11 @@ class AnyMapping:
 
 
 def plural(phrase: str) -> str:
-    """`globs`, `entries`; sentences stay as they are."""
+    """`globs`, `entries`, `ids or reasons`; sentences stay as they are."""
     if phrase.startswith(("one of", "a ", "true", "text", '"')) or phrase.endswith(("text", "s")):
         return phrase
+    if " or " in phrase:
+        return " or ".join(map(plural, phrase.split(" or ")))
     return phrase[:-1] + "ies" if phrase.endswith("y") and phrase[-2] not in "aeou" else phrase + "s"
 
 

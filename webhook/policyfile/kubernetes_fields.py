@@ -53,7 +53,7 @@ _EXPRESSION_TEXT = needed("expression", CelSelectorText(), "CEL over `device`, g
 _CEL_BODY = Record(
     name="CEL body", doc="A CEL expression.", keys=(_EXPRESSION_TEXT,), build=lambda values: values[_EXPRESSION_TEXT]
 )
-_CEL = needed("cel", _CEL_BODY, "The expression.")
+_CEL = needed("cel", _CEL_BODY, "The expression, as {expression: ...}.")
 DEVICE_SELECTOR = Record(
     name="device selector",
     doc="A device selector, as in a ResourceClaim.",

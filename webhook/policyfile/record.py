@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from webhook.policyfile.field_types import FieldType, Json
 from webhook.policyfile.source import Place
-from webhook.policyfile.spot import Origin, Reported, Spot, describe, meant_hint
+from webhook.policyfile.spot import Origin, Reported, Spot, describe, nearest, shortened
 from webhook.policyfile.yaml_nodes import Mapping as MappingNode
 from webhook.policyfile.yaml_nodes import Scalar
 
@@ -124,10 +124,11 @@ class Record(Generic[R]):
         by_name = {key.name: key for key in self.keys}
         read: dict[str, object] = {}
         spots: dict[str, Spot] = {}
+        meant: set[str] = set()
         for written, below in node.entries:
             key = by_name.get(written.text)
             if key is None:
-                self._unknown(written, spot)
+                meant.add(self._unknown(written, spot))
                 continue
             spots[key.name] = spot.below(below, f".{key.name}")
             try:
@@ -135,14 +136,18 @@ class Record(Generic[R]):
             except Reported:
                 continue
         for key in self.keys:
-            if key.required and key.name not in spots:
-                spot.error(f'{spot.shown} lacks "{key.name}"', key.doc, place=_head(node))
+            if key.required and key.name not in spots and key.name not in meant:
+                spot.error(f'{spot.shown} lacks "{key.name}"', _first_sentence(key.doc), place=_head(node))
         return Values(spot, read, spots)
 
-    def _unknown(self, written: Scalar, spot: Spot) -> None:
+    def _unknown(self, written: Scalar, spot: Spot) -> str:
+        """Note an unknown key. Returns the key that was probably meant, or ""."""
         names = [key.name for key in self.keys]
-        hint = self.elsewhere.get(written.text) or meant_hint(written.text, names) or f"known keys: {', '.join(names)}"
-        spot.error(f'unknown key "{written.text}" in {spot.shown}', hint, place=written.place)
+        elsewhere = self.elsewhere.get(written.text, "")
+        meant = elsewhere.removeprefix("write ").partition(":")[0] if elsewhere else nearest(written.text, names)
+        hint = elsewhere or (f'did you mean "{meant}"?' if meant else f"known keys: {', '.join(names)}")
+        spot.error(f'unknown key "{shortened(written.text)}" in {spot.shown}', hint, place=written.place)
+        return meant
 
     def _key_list(self) -> str:
         return ", ".join(key.name for key in self.keys[:4]) + (", ..." if len(self.keys) > 4 else "")
@@ -173,6 +178,10 @@ def _key_schema(key: Key[Any]) -> Json:
     if key.shown is not None:
         described["default"] = key.shown
     return described
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ", maxsplit=1)[0].removesuffix(".")
 
 
 def _errors(spot: Spot) -> int:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from webhook.errors import Problem
 from webhook.policyfile.rule_names import RuleNames
 from webhook.policyfile.source import Place
-from webhook.policyfile.yaml_nodes import Mapping, Node, Scalar, Sequence
+from webhook.policyfile.yaml_nodes import Mapping, Node, Scalar, Sequence, find
 
 #: Words that a hint still lists.
 _FEW = 20
@@ -74,6 +74,10 @@ class Spot:
     def below(self, node: Node, step: str) -> Spot:
         """A node within this one: `step` is `.key` or `[0]`."""
         return replace(self, node=node, path=(self.path + step).removeprefix("."))
+
+    def item(self, index: int) -> Place:
+        """Where an item of this list begins."""
+        return find(self.node, index).place
 
     def error(self, message: str, hint: str = "", *, place: Place | None = None) -> None:
         """Note a mistake here, and go on."""

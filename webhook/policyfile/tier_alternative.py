@@ -97,7 +97,7 @@ ALTERNATIVE = Record(
     elsewhere={
         "adminAccess": "the Kubernetes API has no adminAccess in firstAvailable",
         "selector": "write selectors: [{cel: {expression: ...}}]",
-        "deviceClass": "write deviceClassName",
+        "deviceClass": "write deviceClassName:",
     },
 )
 

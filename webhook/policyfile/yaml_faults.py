@@ -6,24 +6,50 @@ import yaml
 
 from webhook.policyfile.source import Place, Source
 
-#: Beginning of the parser's complaint -> what usually helps.
-_HINTS = (
-    ("mapping values are not allowed", 'text with ": " in it needs quotes or a block (|-); else look at the indentation'),
-    ("found character '\\t'", "indent with spaces, not with tabs"),
-    ("found character '@'", "text that begins with @ needs quotes"),
-    ("found character '`'", "text that begins with ` needs quotes"),
-    ("found character '%'", "text that begins with % needs quotes"),
-    ("could not find expected ':'", 'a key needs ": " behind it; text over several lines needs quotes or a block (|-)'),
-    ("expected <block end>", "look at the indentation: this line does not line up with the ones above"),
-    ("expected alphabetic or numeric", "text that begins with * or & needs quotes"),
-    ("expected ',' or ']'", "a comma or the closing ] is missing"),
-    ("expected ',' or '}'", "a comma or the closing } is missing"),
-    ("found unknown escape", "write a backslash as \\\\ in double quotes, or use single quotes"),
-    ("found unexpected end of stream", "a closing quote is missing"),
-    ("found unexpected document separator", "a closing quote is missing before ---"),
-    ("sequence entries are not allowed", 'a list begins on a line of its own, with "- " before each item'),
-    ("did not find expected <document start>", "several documents are separated by a line ---"),
-    ("expected '<document start>'", "several documents are separated by a line ---"),
+#: Beginning of the parser's complaint -> what is wrong, and what usually helps.
+_WORDS = (
+    (
+        "mapping values are not allowed",
+        '": " cannot stand here',
+        'text with ": " in it needs quotes or a block (|-); else look at the indentation',
+    ),
+    ("found character '\\t'", "a tab cannot stand here", "indent with spaces"),
+    ("found character", "text cannot begin with this character", "put it in quotes"),
+    (
+        "could not find expected ':'",
+        "a key without a colon",
+        'write ": " behind the key; text over several lines needs quotes or a block (|-)',
+    ),
+    (
+        "expected <block end>",
+        "this line does not belong to what stands above it",
+        "look at the indentation, and at text behind a closing quote",
+    ),
+    ("expected alphabetic or numeric", "a name is missing behind * or &", "text that begins with * or & needs quotes"),
+    ("expected ',' or ']'", "a list in [ ] does not go on here", "a comma or ] is missing, or text with { } or ? needs quotes"),
+    (
+        "expected ',' or '}'",
+        "a mapping in { } does not go on here",
+        "a comma or } is missing, or text with [ ] { } or ? needs quotes",
+    ),
+    ("found unknown escape", "no such escape", "write a backslash as \\\\ in double quotes, or use single quotes"),
+    ("found unexpected end of stream", "a quoted text does not end", "the closing quote is missing"),
+    ("found unexpected document separator", "a quoted text does not end before this line", "the closing quote is missing"),
+    (
+        "sequence entries are not allowed",
+        "a list cannot begin here",
+        'begin it on a new line, with "- " before each item',
+    ),
+    ("expected '<document start>'", "a new document without a line ---", "separate documents by a line ---"),
+    ("did not find expected <document start>", "a new document without a line ---", "separate documents by a line ---"),
+)
+
+_CONSTRUCTS = (
+    ("flow sequence", "list"),
+    ("flow mapping", "mapping"),
+    ("block mapping", "mapping"),
+    ("block collection", "list"),
+    ("quoted scalar", "text"),
 )
 
 
@@ -33,9 +59,10 @@ def describe_fault(error: yaml.MarkedYAMLError, source: Source, start: int) -> t
     index = min(start + (mark.index if mark is not None else 0), len(source.text))
     place = Place(source, index)
     complaint = error.problem or error.context or "it cannot be read"
-    hint = next((text for beginning, text in _HINTS if complaint.startswith(beginning)), "")
+    words = ((wrong, hint) for beginning, wrong, hint in _WORDS if complaint.startswith(beginning))
+    wrong, hint = next(words, (complaint, ""))
     opened = _opened(error, source, start, place)
-    return place, f"not valid YAML: {complaint}", "; ".join(part for part in (hint, opened) if part)
+    return place, f"not valid YAML: {wrong}", "; ".join(part for part in (hint, opened) if part)
 
 
 def _opened(error: yaml.MarkedYAMLError, source: Source, start: int, place: Place) -> str:
@@ -43,5 +70,5 @@ def _opened(error: yaml.MarkedYAMLError, source: Source, start: int, place: Plac
     if error.context_mark is None or error.problem_mark is None:
         return ""
     begun = Place(source, min(start + error.context_mark.index, len(source.text)))
-    what = (error.context or "").removeprefix("while ").removeprefix("parsing ").removeprefix("scanning ")
-    return f"{what} began in line {begun.line}" if what and begun.line != place.line else ""
+    what = next((words for name, words in _CONSTRUCTS if (error.context or "").endswith(name)), "")
+    return f"the {what} begins in line {begun.line}" if what and begun.line != place.line else ""

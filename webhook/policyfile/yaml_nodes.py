@@ -20,7 +20,7 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,30}")
 _OCTAL = re.compile(r"0o[0-7]{1,30}")
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]{1,30}")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,30})?")
+_FLOAT = re.compile(r"[-+]?(?=[^.eE]*[.eE])(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,30})?")
 _SPECIAL_FLOAT = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 

@@ -112,7 +112,7 @@ KIND: Kind[Any] = Kind(
         doc="The policy.",
         keys=(*COMMON, _RULES, _REVISION, _SETTINGS),
         build=_build,
-        elsewhere={"revision": "write rulesRevision", "checks": "write rules: {...}"},
+        elsewhere={"revision": "write rulesRevision:", "checks": "write rules: {...}"},
     ),
     example="""\
 apiVersion: fallgate.dev/v1alpha1

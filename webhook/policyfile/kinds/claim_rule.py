@@ -89,7 +89,7 @@ KIND: Kind[Any] = Kind(
         elsewhere={
             "validations": "write require: and message:",
             "expression": "write require:",
-            "messageExpression": "write message:, it is CEL",
+            "messageExpression": "write message: it is CEL",
             "matchConditions": "write when:",
         },
     ),

@@ -75,7 +75,7 @@ _EXEMPTION = Record(
     keys=(*_WHO, _RULES, _POLICIES, _EFFECT, _REASON, _OWNER, _EXPIRES),
     build=_exemption,
     checks=_check,
-    elsewhere={"until": "write expires", "podSelector": "write pods: {matchLabels: {...}}", "rule": "write rules: [...]"},
+    elsewhere={"until": "write expires:", "podSelector": "write pods: {matchLabels: {...}}", "rule": "write rules: [...]"},
 )
 _EXEMPTIONS = needed("exemptions", ListOf(_EXEMPTION, minimum=1), "The exemptions.")
 

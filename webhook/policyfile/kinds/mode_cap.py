@@ -33,7 +33,7 @@ KIND: Kind[Any] = Kind(
         doc="The cap.",
         keys=(_MODE, _RULE, _UNTIL),
         build=_build,
-        elsewhere={"rules": "write rule: with one id; a second ModeCap caps a second rule", "expires": "write until"},
+        elsewhere={"rules": "write rule: with one id; a second ModeCap caps a second rule", "expires": "write until:"},
     ),
     example="""\
 apiVersion: fallgate.dev/v1alpha1

@@ -66,7 +66,8 @@ def _check_model(values: Values) -> None:
         for index, alias in enumerate(values[ALIASES]):
             if "{" in alias:
                 spot = values.spot(ALIASES)
-                spot.error(f'{spot.shown}[{index}]: "{alias}" is a family of names, "{values[NAME]}" is one model')
+                message = f'{spot.shown}[{index}]: "{alias}" is a family of names, "{values[NAME]}" is one model'
+                spot.error(message, place=spot.item(index))
     if values.good(NAME, DRIVER, SELECTOR, EXAMPLES):
         _check_examples(values)
 
@@ -78,9 +79,11 @@ def _check_examples(values: Values) -> None:
         outcome = selector.against(example) if selector is not None else Verdict.MATCH
         spot = values.spot(EXAMPLES)
         if isinstance(outcome, CelError):
-            spot.error(f"{spot.shown}[{index}]: the model's selector fails on this example: {outcome.message}")
+            message = f"{spot.shown}[{index}]: the model's selector fails on this example: {outcome.message}"
+            spot.error(message, place=spot.item(index))
         elif outcome is Verdict.NO_MATCH:
-            spot.error(f"{spot.shown}[{index}] is not matched by the model's own selector", "correct one of the two")
+            message = f"{spot.shown}[{index}] is not matched by the model's own selector"
+            spot.error(message, "correct one of the two", place=spot.item(index))
 
 
 def _devices(values: Values) -> tuple[Device, ...]:
@@ -107,7 +110,7 @@ _MODEL = Record(
     keys=(NAME, ALIASES, DRIVER, DEVICE_CLASS, SELECTOR, EXAMPLES),
     build=_model,
     checks=_check_model,
-    elsewhere={"deviceClass": "write deviceClassName", "selectors": "write selector: with one CEL expression"},
+    elsewhere={"deviceClass": "write deviceClassName:", "selectors": "write selector: with one CEL expression"},
 )
 MODELS = needed("models", ListOf(_MODEL, minimum=1), "The models.")
 
