@@ -37,6 +37,7 @@ def test_what_is_not_even_read() -> None:
     assert passes_by(replace(review, operation="CONNECT"), SETTINGS) == "operation CONNECT"
     assert passes_by(replace(review, operation="UPDATE"), SETTINGS) == ""
     assert passes_by(replace(review, object=None), SETTINGS) == "no object"
+    assert passes_by(replace(review, object={"metadata": []}), SETTINGS) == "no metadata"
     assert passes_by(replace(review, namespace="kube-system"), SETTINGS) == "namespace kube-system is excluded"
     own = EngineSettings(excluded_namespaces=frozenset({"fallgate"}))
     assert passes_by(replace(review, namespace="fallgate"), own) == "namespace fallgate is excluded"

@@ -223,7 +223,7 @@ def test_kinds_that_no_rule_reads_pass(use_rules: UseRules, a_rule: MakeRule) ->
 
 def test_no_object_however_odd_raises(use_rules: UseRules, a_rule: MakeRule) -> None:
     use_rules(a_rule("some-rule", check=is_labelled))
-    for odd in ({"metadata": 5}, {"metadata": {"labels": []}}, {"spec": "x"}):
+    for odd in ({"metadata": 5}, {"metadata": {"labels": []}}, {"metadata": {}, "spec": "x"}):
         body = {"apiVersion": "v1", "kind": "Pod", **odd}
         decision = answer(checks(), body=body)
         assert decision.internal_error == ""

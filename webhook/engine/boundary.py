@@ -32,6 +32,8 @@ def passes_by(review: Review, settings: EngineSettings) -> str:
         return f"operation {review.operation}"
     if review.object is None:
         return "no object"
+    if not isinstance(review.object.get("metadata"), dict):
+        return "no metadata"
     if review.namespace in settings.excluded_namespaces:
         return f"namespace {review.namespace} is excluded"
     return ""
