@@ -52,7 +52,7 @@ def get(container: Any, key: Any) -> Any:
     raise no_such_key(key)
 
 
-def get_optional(container: Any, key: Any) -> Optional | Absent:
+def get_optional(container: Any, key: Any) -> Any:
     """container[?key] or container.?key"""
     if container is NONE:
         return NONE

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from webhook.cel.code import Closure, Code, Frame, constant, measured
-from webhook.cel.equality import equal
+from webhook.cel.equality import equal, equal_or_false
 from webhook.cel.library.table import Function, Overload, accepts, python_type, signature
-from webhook.cel.types import BOOL, BYTES, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type
+from webhook.cel.types import BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type
 from webhook.cel.values import EvaluationError, no_such_overload
 
 _NEVER_LARGE = {BOOL, INT, UINT, DOUBLE, TIMESTAMP, DURATION}
@@ -31,7 +31,7 @@ def compile_call(
         run = _dispatched(function, args)
     if function.grows or (function.name == "_+_" and result not in _NEVER_LARGE):
         return Code(measured(run))
-    return _folded(run) if all(arg.is_constant for arg in args) else Code(run)
+    return _folded(run) if args and all(arg.is_constant for arg in args) else Code(run)
 
 
 def _folded(run: Closure) -> Code:
@@ -191,7 +191,7 @@ def _differs(left: Closure, wanted: Any) -> Closure | None:
 
     def run(frame: Frame) -> bool:
         value = left(frame)
-        return value != wanted if type(value) is kind else not equal(value, wanted)
+        return value != wanted if type(value) is kind else not equal_or_false(value, wanted)
 
     return run
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from webhook.cel import access, folds
+from webhook.cel import access, branches, folds
 from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
 from webhook.cel.calls import compile_call
 from webhook.cel.checker import Checked
@@ -21,16 +21,12 @@ from webhook.cel.library.operators import contains
 from webhook.cel.library.regex import PATTERN_ARGUMENT, PatternError, compiled
 from webhook.cel.problems import ExpressionError, problem
 from webhook.cel.values import (
-    MISSING,
     NONE,
-    AbortedError,
     EvaluationError,
     Optional,
     UInt,
-    map_key,
     no_such_overload,
 )
-from webhook.model.semver import Semver
 
 
 class Roots(Protocol):
@@ -81,12 +77,12 @@ class Compiler:
         return self.compile(node).run
 
     def literal(self, node: Literal) -> Code:
-        return constant(node.value)
+        return constant(node.value, literal=True)
 
     def ident(self, node: Ident) -> Code:
         type_value = self.checked.type_names.get(node)
         if type_value is not None:
-            return constant(type_value)
+            return constant(type_value, literal=True)
         local = self._local(node)
         return local.code if local is not None else Code(self.roots.variable(node.name))
 
@@ -106,14 +102,14 @@ class Compiler:
     def select(self, node: Select) -> Code:
         type_value = self.checked.type_names.get(node)
         if type_value is not None:
-            return constant(type_value)
+            return constant(type_value, literal=True)
         path = self.roots.path(node, self._lookup)
         if path is not None:
             return Code(path)
         operand, name = self._run(node.operand), node.field
         if node.test:
             return Code(lambda frame: access.is_present(operand(frame), name))
-        return Code(_selection(operand, name))
+        return Code(branches.selection(operand, name))
 
     def call(self, node: Call) -> Code:
         special = _SPECIAL.get(node.function)
@@ -125,26 +121,26 @@ class Compiler:
         codes = [self.compile(argument) for argument in args]
         types = [self.checked.types[argument] for argument in args]
         code = compile_call(resolution.function, resolution.overloads, codes, types, self.checked.types[node])
-        self._check_constants(node, codes, code)
-        return code
+        return self._with_constants(node, codes, code)
 
-    def _check_constants(self, node: Call, args: list[Code], code: Code) -> None:
-        """Conversions and patterns of constants must work, or the expression is refused."""
-        if node.function in AT_COMPILE_TIME and args[0].is_constant and not code.is_constant:
+    def _with_constants(self, node: Call, args: list[Code], code: Code) -> Code:
+        """Conversions and patterns of literals must work, or the expression is refused."""
+        if node.function in AT_COMPILE_TIME and len(args) == 1 and args[0].literal:
             try:
-                code.run([None, 0])
+                return constant(code.run([None, 0]), literal=True)
             except EvaluationError as error:
                 raise ExpressionError(problem(f"program instantiation failed: {error.message}", node.at)) from None
         index = PATTERN_ARGUMENT.get(node.function)
-        if index is not None and args[index].is_constant and type(args[index].constant) is str:
+        if index is not None and args[index].literal and type(args[index].constant) is str:
             try:
                 compiled(args[index].constant)
             except PatternError as error:
                 raise ExpressionError(problem(f"program instantiation failed: {error}", node.at)) from None
+        return code
 
     def _logic(self, node: Call) -> Code:
         terms = [self._run(term) for term in node.args]
-        return Code(_logic(terms, decisive=node.function == "_||_"))
+        return Code(branches.logic(terms, decisive=node.function == "_||_"))
 
     def _conditional(self, node: Call) -> Code:
         optional = self._optional_macro(node)
@@ -217,11 +213,11 @@ class Compiler:
                 return Code(direct)
         container = self.compile(node.args[1])
         overloads = self.checked.calls[node].overloads
-        if container.is_constant and type(container.constant) is list and len(overloads) == 1:
+        if container.literal and type(container.constant) is list and len(overloads) == 1:
             if not container.constant:
-                return constant(False)
+                return constant(False, literal=True)
             if all(type(element) in (bool, int, UInt, float, str) for element in container.constant):
-                return Code(_membership(value.run, container.constant))
+                return Code(branches.membership(value.run, container.constant))
         left, right = value.run, container.run
         return Code(lambda frame: contains(left(frame), right(frame)))
 
@@ -230,15 +226,16 @@ class Compiler:
         runs = tuple(element.run for element in elements)
         if not node.optional:
             if all(element.is_constant for element in elements):
-                return constant([element.constant for element in elements])
+                return constant([element.constant for element in elements], literal=branches.all_literal(elements))
             return Code(lambda frame: [run(frame) for run in runs])
-        return Code(_optional_list(runs, node.optional))
+        return Code(branches.optional_list(runs, node.optional))
 
     def map_node(self, node: MapNode) -> Code:
         entries = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
-        build = _map_builder([(key.run, value.run, optional) for key, value, optional in entries])
-        if all(key.is_constant and value.is_constant and not optional for key, value, optional in entries):
-            return constant(build([None, 0]))
+        build = branches.map_builder([(key.run, value.run, optional) for key, value, optional in entries])
+        codes = [code for key, value, _ in entries for code in (key, value)]
+        if all(code.is_constant for code in codes) and not any(optional for _, _, optional in entries):
+            return constant(build([None, 0]), literal=branches.all_literal(codes))
         return Code(build)
 
     def fold(self, node: Fold) -> Code:
@@ -313,122 +310,3 @@ _SPECIAL: dict[str, Callable[[Compiler, Call], Code]] = {
     "orValue": Compiler._or,
     "@in": Compiler._in,
 }
-
-
-def _selection(operand: Closure, name: str) -> Closure:
-    def run(frame: Frame) -> Any:
-        container = operand(frame)
-        if type(container) is dict:
-            found = container.get(name, MISSING)
-            if found is not MISSING:
-                return found
-        return access.get(container, name)
-
-    return run
-
-
-def _logic(terms: list[Closure], *, decisive: bool) -> Closure:
-    """&& and ||: left to right until one term decides; an error counts only if none does. Hot path."""
-    if len(terms) > 2:
-        return _long_logic(tuple(terms), decisive)
-    left, right = terms
-
-    def run(frame: Frame) -> bool:
-        try:
-            value = left(frame)
-        except EvaluationError as error:
-            return _absorb(error, right, frame, decisive)
-        if value is decisive:
-            return decisive
-        if type(value) is not bool:
-            return _absorb(no_such_overload(), right, frame, decisive)
-        value = right(frame)
-        if type(value) is bool:
-            return value
-        raise no_such_overload()
-
-    return run
-
-
-def _absorb(error: EvaluationError, term: Closure, frame: Frame, decisive: bool) -> bool:
-    try:
-        value = term(frame)
-    except EvaluationError:
-        raise error from None
-    if value is decisive:
-        return decisive
-    raise error
-
-
-def _long_logic(terms: tuple[Closure, ...], decisive: bool) -> Closure:
-    def run(frame: Frame) -> bool:
-        failure: EvaluationError | None = None
-        for term in terms:
-            try:
-                value = term(frame)
-            except EvaluationError as error:
-                failure = failure or error
-                continue
-            if value is decisive:
-                return decisive
-            if type(value) is not bool:
-                failure = failure or no_such_overload()
-        if failure is not None:
-            raise failure
-        return not decisive
-
-    return run
-
-
-def _membership(value: Closure, elements: list[Any]) -> Closure:
-    """x in [constants]. The scheduler's library hashes x, which a version cannot be."""
-    texts = frozenset(element for element in elements if type(element) is str)
-
-    def run(frame: Frame) -> bool:
-        wanted = value(frame)
-        if type(wanted) is str:
-            return wanted in texts
-        if type(wanted) is Semver:
-            raise AbortedError("internal error: runtime error: hash of unhashable type cel.Semver")
-        return contains(wanted, elements)
-
-    return run
-
-
-def _optional_list(runs: tuple[Closure, ...], optional: frozenset[int]) -> Closure:
-    def run(frame: Frame) -> list[Any]:
-        elements = []
-        for index, element in enumerate(runs):
-            value = element(frame)
-            if index in optional:
-                if value is NONE:
-                    continue
-                if type(value) is not Optional:
-                    text = access.go_text(value)
-                    raise EvaluationError(f"cannot initialize optional list element from non-optional value {text}")
-                value = value.value
-            elements.append(value)
-        return elements
-
-    return run
-
-
-def _map_builder(entries: list[tuple[Closure, Closure, bool]]) -> Closure:
-    def run(frame: Frame) -> dict[Any, Any]:
-        result: dict[Any, Any] = {}
-        for key_run, value_run, optional in entries:
-            key, value = key_run(frame), value_run(frame)
-            if optional:
-                if value is NONE:
-                    result.pop(map_key(key), None)
-                    continue
-                if type(value) is not Optional:
-                    raise EvaluationError(
-                        f"cannot initialize optional entry '{access.go_text(key)}' "
-                        f"from non-optional value {access.go_text(value)}"
-                    )
-                value = value.value
-            result[map_key(key)] = value
-        return result
-
-    return run

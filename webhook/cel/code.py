@@ -23,10 +23,15 @@ _VARIABLE = object()
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A compiled node. `constant` is its value when it has always the same one and cannot fail."""
+    """A compiled node. `constant` is its value when it has always the same one and cannot fail.
+
+    `literal`: the scheduler's library takes the value for a constant as well (it does so for fewer expressions), which
+    decides whether a failing conversion of it is a compile error.
+    """
 
     run: Closure
     constant: Any = _VARIABLE
+    literal: bool = False
 
     @property
     def is_constant(self) -> bool:
@@ -34,9 +39,9 @@ class Code:
         return self.constant is not _VARIABLE
 
 
-def constant(value: Any) -> Code:
+def constant(value: Any, *, literal: bool = False) -> Code:
     """Code that gives `value`."""
-    return Code(lambda _: value, value)
+    return Code(lambda _: value, value, literal)
 
 
 def charge(frame: Frame, steps: int) -> None:

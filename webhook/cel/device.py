@@ -7,7 +7,7 @@ made only for expressions that look at a whole domain. Hot paths.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from webhook.cel.access import no_such_key
@@ -15,7 +15,7 @@ from webhook.cel.ast import Call, Ident, Literal, Node, Select
 from webhook.cel.code import ROOT, Closure, Frame
 from webhook.cel.environment import Environment
 from webhook.cel.types import BOOL, DEVICE_ATTRIBUTES, DEVICE_CAPACITY, STRING, object_of
-from webhook.cel.values import NONE, Absent, AbortedError, DomainMap, Optional
+from webhook.cel.values import NONE, AbortedError, Absent, DomainMap, Optional
 from webhook.model.device import Attribute
 from webhook.model.quantity import Quantity, cached_quantity
 from webhook.model.semver import Semver, cached_semver

@@ -152,7 +152,7 @@ def _compare_numbers(left: Any, right: Any) -> int:
 def _compare_with_float(left: Any, right: Any) -> int:
     """One of the two is a float: both are compared as floats, losing what digits a float does not hold."""
     a, b = _bounded(left, right), _bounded(right, left)
-    return (a > b) - (a < b)
+    return int(a > b) - int(a < b)
 
 
 def _bounded(number: Any, other: Any) -> Any:

@@ -64,7 +64,7 @@ class Expression:
         except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
             return CelError(f"internal error: {type(error).__name__}")
         if type(value) is self._result:
-            return value  # type: ignore[no-any-return]
+            return value
         return CelError(f"result of type {type_name(value)} could not be converted to {self._result.__name__}")
 
 
@@ -72,15 +72,36 @@ def compile_expression(
     text: str, *, variables: Mapping[str, VariableType], result: ResultType
 ) -> Expression | tuple[CompileProblem, ...]:
     """The expression that `text` spells, or what is wrong with it. Never raises. Both outcomes are remembered."""
-    return _compile_cached(text, tuple(sorted(variables.items(), key=lambda item: item[0])), result)
+    return _compile_cached(text, _Declared(variables), result)
+
+
+class _Declared:
+    """Declared variables as the key of a cache: equal when names and types are, the fields of objects included."""
+
+    __slots__ = ("_key", "variables")
+
+    def __init__(self, variables: Mapping[str, VariableType]) -> None:
+        self.variables = variables
+        self._key = tuple((name, _structure(variables[name])) for name in sorted(variables))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Declared) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _structure(type_: Type) -> tuple[Any, ...]:
+    fields = None
+    if type_.fields is not None:
+        fields = tuple((name, _structure(nested)) for name, nested in sorted(type_.fields.items()))
+    return type_.kind, type_.name, tuple(map(_structure, type_.params)), fields
 
 
 @lru_cache(maxsize=_CACHED_EXPRESSIONS)
-def _compile_cached(
-    text: str, variables: tuple[tuple[str, VariableType], ...], result: ResultType
-) -> Expression | tuple[CompileProblem, ...]:
+def _compile_cached(text: str, declared: _Declared, result: ResultType) -> Expression | tuple[CompileProblem, ...]:
     try:
-        return _compile(text, dict(variables), result)
+        return _compile(text, declared.variables, result)
     except ExpressionError as error:
         return error.problems
     except (RecursionError, TypeTooLargeError):

@@ -14,8 +14,11 @@ from webhook.cel.code import STEPS, Closure, Frame
 from webhook.cel.values import (
     Absent,
     DomainMap,
+    Duration,
     EvaluationError,
     Optional,
+    Timestamp,
+    TypeValue,
     UInt,
     key_value,
     limit_exceeded,
@@ -102,6 +105,9 @@ _GO_TYPES = {
     str: "types.String",
     bytes: "types.Bytes",
     type(None): "types.Null",
+    Duration: "types.Duration",
+    Timestamp: "types.Timestamp",
+    TypeValue: "*types.Type",
     Optional: "*types.Optional",
     Absent: "*types.Optional",
 }
@@ -119,7 +125,7 @@ def quantifier(loop: Turns, predicate: Closure, decisive: bool) -> Closure:
         failure: EvaluationError | None = None
         for _ in loop(frame):
             try:
-                value = predicate(frame)
+                value: object = predicate(frame)
             except EvaluationError as error:
                 failure = failure or error
                 continue

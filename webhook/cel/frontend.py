@@ -36,8 +36,8 @@ from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 MAX_BYTES = 10 * 1024  # what the API server stores
 
 _RESERVED = frozenset(
-    "as break const continue else false for function if import in let loop package namespace null return true var void"
-    " while".split()
+    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"}
+    | {"package", "namespace", "null", "return", "true", "var", "void", "while"}
 )
 _KEYWORDS = frozenset({"true", "false", "null", "in"})
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}

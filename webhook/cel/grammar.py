@@ -36,9 +36,9 @@ _RULES = {
     r"^member_dot +: .*": 'member_dot : member "." (IDENT | ESCAPED)\n'
     'member_opt_dot : member "." "?" (IDENT | ESCAPED)\nmember_opt_index : member "[" "?" expr "]"',
     # Optional entries and trailing commas.
-    r'^list_lit +: .*': 'list_lit : "[" [","] "]" | "[" listinit [","] "]"\n'
+    r"^list_lit +: .*": 'list_lit : "[" [","] "]" | "[" listinit [","] "]"\n'
     'listinit : optexpr | listinit "," optexpr\noptexpr : ["?"] expr',
-    r'^map_lit +: .*': 'map_lit : "{" [","] "}" | "{" mapinits [","] "}"',
+    r"^map_lit +: .*": 'map_lit : "{" [","] "}" | "{" mapinits [","] "}"',
     r"^mapinits +: .*": 'mapinits : mapinit | mapinits "," mapinit\nmapinit : ["?"] expr ":" expr',
     # true, false and null are read as names and told apart afterwards, so that `trueish` stays one name.
     r"^literal +: .*\n.*": "literal : UINT_LIT | FLOAT_LIT | INT_LIT | STRING_LIT | BYTES_LIT",
@@ -53,8 +53,7 @@ _RULES = {
     r"^(DIGIT|HEXDIGIT|EXPONENT|BOOL_LIT|NULL_LIT) .*\n": "",
     r"^RESERVED\.0 .*\n.*\n.*\n.*\n": "",
     r'^relation_in +: relation "in"': "relation_in : relation IN",
-    r"^IDENT +: .*": r"IDENT : /[_a-zA-Z][_a-zA-Z0-9]*/" + "\nIN : /in(?![_a-zA-Z0-9])/"
-    "\nESCAPED : /`[a-zA-Z0-9_.\\-\\/ ]+`/",
+    r"^IDENT +: .*": r"IDENT : /[_a-zA-Z][_a-zA-Z0-9]*/" + "\nIN : /in(?![_a-zA-Z0-9])/\nESCAPED : /`[a-zA-Z0-9_.\\-\\/ ]+`/",
 }
 
 
@@ -71,7 +70,7 @@ def parser(builder: object) -> Lark:
         start="expr",
         keep_all_tokens=True,
         maybe_placeholders=False,
-        transformer=builder,  # type: ignore[arg-type]  # any object with a method per rule will do
+        transformer=builder,  # any object with a method per rule will do
     )
 
 

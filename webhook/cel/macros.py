@@ -183,7 +183,6 @@ _MEMBER_MACROS: dict[tuple[str, int], Expander] = {
     ("exists", 3): _quantifier(_exists, 3),
     ("exists_one", 2): _quantifier(_exists_one, 2),
     ("exists_one", 3): _quantifier(_exists_one, 3),
-    ("existsOne", 2): _quantifier(_exists_one, 2),
     ("existsOne", 3): _quantifier(_exists_one, 3),
     ("map", 2): _map,
     ("map", 3): _map,

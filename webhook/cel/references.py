@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as Choice
 
-from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
+from webhook.cel.ast import Call, Fold, Ident, Literal, Node, Select
 from webhook.cel.checker import Checked
 from webhook.cel.device import DEVICE, Path, resolve
 from webhook.cel.validators import children
@@ -125,7 +125,7 @@ class _Reader:
         if alias is None or len(alias.parts) == 3:
             self.read(node.initial, safe)
         self._scopes.append({node.accumulator: alias})
-        self._scopes.append({node.first: None} | ({node.second: None} if node.second else {}))
+        self._scopes.append(dict.fromkeys((node.first, node.second)))
         self.read(node.step, safe)
         self._scopes.pop()
         self.read(node.result, safe)
@@ -137,6 +137,3 @@ class _Reader:
                 if node.name in scope:
                     return scope[node.name]
         return Path() if node.name == DEVICE and node not in self.checked.type_names else None
-
-
-__all__ = ["ListNode", "MapNode", "Reference", "ReferenceKind", "references_of"]

@@ -85,11 +85,7 @@ def _less_specific(one: Type, two: Type) -> bool:
     if two.kind is Kind.DYN or two.kind is Kind.PARAM or one.kind is not two.kind:
         return False
     if one.kind in _NESTED:
-        return (
-            one.name == two.name
-            and len(one.params) == len(two.params)
-            and all(map(_less_specific, one.params, two.params))
-        )
+        return one.name == two.name and len(one.params) == len(two.params) and all(map(_less_specific, one.params, two.params))
     return one.kind is Kind.TYPE or one == two
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from webhook.cel.ast import Call, Entry, Fold, ListNode, Literal, MapNode, Node, Select
+from webhook.cel.ast import Call, Fold, ListNode, Literal, MapNode, Node, Select
 from webhook.cel.checker import Checked
+from webhook.cel.library.format import ALLOWED, interpolate
 from webhook.cel.library.regex import PatternError, compiled
 from webhook.cel.library.time import parse_duration, parse_timestamp
 from webhook.cel.problems import CompileProblem, ExpressionError, problem
@@ -57,6 +58,8 @@ def _problems(checked: Checked, node: Node, exempt: bool) -> Iterator[CompilePro
         yield from _mixed([checked.types[entry.key] for entry in node.entries], [entry.key for entry in node.entries])
         values = [_entry_type(checked, entry.value, entry.optional) for entry in node.entries]
         yield from _mixed(values, [entry.value for entry in node.entries])
+    elif isinstance(node, Call) and node.function == _EXEMPT:
+        yield from _format_problems(checked, node)
     elif isinstance(node, Call) and node.function in _LITERAL_CHECKS and node.args:
         argument = node.args[0]  # of the arguments proper, as the scheduler's library has it
         if isinstance(argument, Literal) and not _LITERAL_CHECKS[node.function](argument.value):
@@ -81,9 +84,53 @@ def _equivalent(one: Type, two: Type) -> bool:
     return (one.kind is Kind.PARAM or one.name == two.name) and all(map(_equivalent, one.params, two.params))
 
 
+class _ArgumentError(ValueError):
+    """An argument that its clause does not take; knows which one."""
+
+    def __init__(self, message: str, node: Node) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+def _format_problems(checked: Checked, node: Call) -> Iterator[CompileProblem]:
+    """A constant format string must fit the arguments, as far as their types are known."""
+    arguments = node.args[0] if len(node.args) == 1 else None
+    text = node.target.value if isinstance(node.target, Literal) else None
+    if type(text) is not str or not isinstance(arguments, ListNode):
+        return
+    elements, used = arguments.elements, set()
+
+    def clause(index: int, letter: str, precision: int | None) -> str:
+        used.add(index)
+        wrong = _unsuitable(checked, elements[index], letter)
+        if wrong is not None:
+            raise _ArgumentError(f"{ALLOWED[letter][1]}, was given {checked.types[wrong].name}", wrong)
+        return ""
+
+    try:
+        interpolate(text, len(elements), clause)
+    except ValueError as error:
+        cause = error.__context__
+        yield problem(str(error), cause.node.at if isinstance(cause, _ArgumentError) else node.at)
+        return
+    if len(elements) > len(used):
+        message = f"too many arguments supplied to string.format (expected {len(used)}, got {len(elements)})"
+        yield problem(message, node.at)
+
+
+def _unsuitable(checked: Checked, node: Node, letter: str) -> Node | None:
+    """The node itself, or the part of it, that a clause does not take."""
+    type_ = checked.types[node]
+    if type_.kind is not Kind.DYN and type_.name not in ALLOWED[letter][0]:
+        return node
+    if letter != "s" or not isinstance(node, ListNode | MapNode):
+        return None
+    return next((bad for child in children(node) if (bad := _unsuitable(checked, child, letter)) is not None), None)
+
+
 def _is_pattern(value: object) -> bool:
     try:
-        compiled(value)  # type: ignore[arg-type]
+        compiled(value)
     except (PatternError, TypeError):
         return False
     return True

@@ -7,7 +7,8 @@ changed once made. Map keys are stored as `map_key` says, because Python would t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from webhook.model.quantity import Quantity
 from webhook.model.semver import Semver
@@ -88,9 +89,10 @@ class TypeValue:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """Nanoseconds since 1970 in UTC."""
+    """Nanoseconds since 1970 in UTC. `offset` is the zone that it was written in, in seconds, and only shows in text."""
 
     nanos: int
+    offset: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -166,14 +168,13 @@ def _find_number(mapping: dict[object, object], key: object) -> object:
     return MISSING
 
 
-def _numeric_twins(key: object) -> Iterator[object]:
+def _numeric_twins(key: Any) -> Iterator[object]:
     kind = type(key)
     if kind is float:
         yield TypedKey(float, key)
-        if key == key and abs(key) != float("inf") and key == int(key):  # type: ignore[operator, call-overload]
-            yield from _whole_twins(int(key))  # type: ignore[call-overload]
+        yield from _whole_twins(int(key)) if key.is_integer() else ()
     elif kind is int or kind is UInt:
-        yield from _whole_twins(int(key), first=kind)  # type: ignore[call-overload]
+        yield from _whole_twins(int(key), first=kind)
     else:
         yield map_key(key)
 

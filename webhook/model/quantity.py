@@ -166,7 +166,7 @@ def _parse_big(sign: str, whole: str, fraction: str, base: int, exponent: int, f
         probe = Quantity(unscaled, scale)
         if probe.compare(Quantity(_INT64_MAX)) > 0:
             unscaled, scale = _INT64_MAX, 0
-        elif 0 < unscaled and probe.compare(Quantity(1)) < 0:
+        elif unscaled > 0 and probe.compare(Quantity(1)) < 0:
             form = Format.DECIMAL_SI
     return Quantity(-unscaled if sign == "-" else unscaled, scale, form, is_big=True)
 
@@ -190,7 +190,8 @@ def _compare(a: Quantity, b: Quantity) -> int:
     if length_a != length_b:
         return a.sign if length_a > length_b else -a.sign
     low = min(a.scale, b.scale)
-    left, right = a.unscaled * 10 ** (a.scale - low), b.unscaled * 10 ** (b.scale - low)
+    left: int = a.unscaled * 10 ** (a.scale - low)
+    right: int = b.unscaled * 10 ** (b.scale - low)
     return (left > right) - (left < right)
 
 

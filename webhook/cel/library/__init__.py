@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from webhook.cel.library import conversions, kubernetes, lists, operators, optional, regex, strings, time
+from webhook.cel.library import (
+    conversions,
+    format,  # noqa: A004  # the module is named after CEL's function
+    kubernetes,
+    lists,
+    named_formats,
+    net,
+    operators,
+    optional,
+    regex,
+    strings,
+    time,
+    url,
+)
 from webhook.cel.library.table import Function, merge
 
 FUNCTIONS: dict[str, Function] = merge(
     operators.FUNCTIONS,
     conversions.FUNCTIONS,
     strings.FUNCTIONS,
+    format.FUNCTIONS,
     regex.FUNCTIONS,
     time.FUNCTIONS,
     lists.FUNCTIONS,
     optional.FUNCTIONS,
     kubernetes.FUNCTIONS,
+    net.FUNCTIONS,
+    url.FUNCTIONS,
+    named_formats.FUNCTIONS,
 )

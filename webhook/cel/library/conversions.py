@@ -96,10 +96,10 @@ def _duration_of_string(text: str) -> Duration:
 
 
 def _timestamp_of_string(text: str) -> Timestamp:
-    nanos = parse_timestamp(text)
-    if nanos is None:
+    parsed = parse_timestamp(text)
+    if parsed is None:
         raise _cannot("string", "google.protobuf.Timestamp")
-    return timestamp_result(nanos)
+    return timestamp_result(*parsed)
 
 
 def _conversion(name: str, result: Type, *cases: tuple[Type, Callable[[Any], Any]]) -> Function:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any
@@ -30,21 +31,44 @@ _COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 _MAX_PAIRS = 1_000_000
 
 
+def _greater(one: Any, two: Any) -> bool:
+    """one > two, where what has no order counts as not greater."""
+    try:
+        return compare(one, two, "_<_") > 0
+    except EvaluationError:
+        return False
+
+
+def _check_ordered(values: list[Any]) -> None:
+    if not all(map(is_ordered, values)):
+        raise no_such_overload()
+
+
 def _is_sorted(values: list[Any]) -> bool:
-    return all(compare(one, two, "_<_") <= 0 for one, two in zip(values, values[1:], strict=False))
+    _check_ordered(values)
+    return not any(_greater(one, two) for one, two in itertools.pairwise(values))
 
 
-def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
-    def pick(values: list[Any]) -> Any:
-        if not values:
-            raise EvaluationError(f"{name} called on empty list")
-        best = values[0]
-        for value in values[1:]:
-            if compare(best, value, "_<_") == sign:
-                best = value
-        return best
+def _min(values: list[Any]) -> Any:
+    if not values:
+        raise EvaluationError("min called on empty list")
+    _check_ordered(values)
+    best = values[0]
+    for value in values[1:]:
+        if _greater(best, value):
+            best = value
+    return best
 
-    return pick
+
+def _max(values: list[Any]) -> Any:
+    if not values:
+        raise EvaluationError("max called on empty list")
+    _check_ordered(values)
+    best = values[0]
+    for value in values[1:]:
+        if _greater(value, best):
+            best = value
+    return best
 
 
 def _sum_ints(values: list[Any]) -> int:
@@ -143,8 +167,11 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
         raise EvaluationError("list elements must be comparable")
     if any(type(key) is not type(keys[0]) for key in keys):
         raise EvaluationError("list elements must have the same type")
-    order = sorted(range(len(keys)), key=cmp_to_key(lambda a, b: compare(keys[a], keys[b], "_<_")))
-    return [values[index] for index in order]
+
+    def in_order(one: int, two: int) -> int:
+        return compare(keys[one], keys[two], "_<_")
+
+    return [values[index] for index in sorted(range(len(keys)), key=cmp_to_key(in_order))]
 
 
 def _range(count: int) -> list[int]:
@@ -204,8 +231,8 @@ _SUMS = ((INT, _sum_ints), (UINT, _sum_uints), (DOUBLE, _sum_doubles), (DURATION
 
 FUNCTIONS: tuple[Function, ...] = (
     _of_comparables("isSorted", _is_sorted, returns_element=False),
-    _of_comparables("min", _extreme("min", 1), returns_element=True),
-    _of_comparables("max", _extreme("max", -1), returns_element=True),
+    _of_comparables("min", _min, returns_element=True),
+    _of_comparables("max", _max, returns_element=True),
     Function(
         "sum",
         tuple(Overload(f"list_{t.name}_sum", (list_of(t),), t, call, member=True) for t, call in _SUMS),
@@ -230,10 +257,7 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function(
         "@sortByAssociatedKeys",
-        tuple(
-            Overload(f"list_{t.name}_sortByAssociatedKeys", (_LIST, list_of(t)), _LIST, member=True)
-            for t in _COMPARABLE
-        ),
+        tuple(Overload(f"list_{t.name}_sortByAssociatedKeys", (_LIST, list_of(t)), _LIST, member=True) for t in _COMPARABLE),
         shared=_sort_by,
     ),
     Function("lists.range", (Overload("lists_range", (INT,), list_of(INT), _range),), grows=True),

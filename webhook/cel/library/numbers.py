@@ -6,9 +6,10 @@ import math
 import re
 
 _LARGE_EXPONENT = 6
+_DIGITS, _HEX = r"[0-9](?:_?[0-9])*", r"[0-9a-f](?:_?[0-9a-f])*"
 _FLOAT = re.compile(
-    r"[+-]?(?:inf(?:inity)?|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
-    r"|0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+)",
+    rf"[+-]?(?:inf(?:inity)?|nan|(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?"
+    rf"|0x_?(?:{_HEX}\.?(?:{_HEX})?|\.{_HEX})p[+-]?{_DIGITS})",
     re.IGNORECASE,
 )
 
@@ -30,10 +31,10 @@ def parse_float(text: str) -> float | None:
     """A floating point number as Go reads it, or None when it is none or out of range."""
     if not _FLOAT.fullmatch(text):
         return None
-    lowered = text.lower()
+    lowered = text.lower().replace("_", "")
     if "0x" in lowered:
         return _hex_float(lowered)
-    value = float(text)
+    value = float(lowered)
     return None if math.isinf(value) and "inf" not in lowered else value
 
 

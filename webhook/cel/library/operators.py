@@ -48,6 +48,9 @@ _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_B, _A)
 MAX_LENGTH = 1_000_000  # of a string or list that an expression makes
 
+# Go types that answer any call themselves: their errors do not name the function.
+RECEIVERS: set[type] = {str, Timestamp, Duration}
+
 _YEAR_1, _YEAR_9999 = -62135596800 * 10**9, 253402300800 * 10**9 - 1
 
 
@@ -72,10 +75,10 @@ def duration_result(nanos: int) -> Duration:
     raise EvaluationError("duration overflow")
 
 
-def timestamp_result(nanos: int) -> Timestamp:
+def timestamp_result(nanos: int, offset: int = 0) -> Timestamp:
     """A timestamp of the years 1 to 9999, or the overflow error."""
     if _YEAR_1 <= nanos <= _YEAR_9999:
-        return Timestamp(nanos)
+        return Timestamp(nanos, offset)
     raise EvaluationError("timestamp overflow")
 
 
@@ -93,16 +96,16 @@ _ADD: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (bytes, bytes): lambda a, b: _sized(a + b),
     (list, list): lambda a, b: _sized(a + b),
     (Duration, Duration): lambda a, b: duration_result(a.nanos + b.nanos),
-    (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos + b.nanos),
-    (Duration, Timestamp): lambda a, b: timestamp_result(a.nanos + b.nanos),
+    (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos + b.nanos, a.offset),
+    (Duration, Timestamp): lambda a, b: timestamp_result(a.nanos + b.nanos, b.offset),
 }
 _SUBTRACT: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (int, int): lambda a, b: int_result(a - b),
     (UInt, UInt): lambda a, b: uint_result(int(a) - int(b)),
     (float, float): lambda a, b: a - b,
     (Duration, Duration): lambda a, b: duration_result(a.nanos - b.nanos),
-    (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos - b.nanos),
-    (Timestamp, Timestamp): lambda a, b: duration_result(a.nanos - b.nanos),
+    (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos - b.nanos, a.offset),
+    (Timestamp, Timestamp): lambda a, b: Duration(int_result(a.nanos - b.nanos)),
 }
 _MULTIPLY: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (int, int): lambda a, b: int_result(a * b),
@@ -145,7 +148,7 @@ _MODULO: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
 
 
 def _arithmetic(name: str, table: dict[tuple[type, type], Callable[[Any, Any], Any]]) -> Callable[[Any, Any], Any]:
-    left_types = {left for left, _ in table}
+    left_types = {left for left, _ in table} | RECEIVERS
 
     def operate(left: Any, right: Any) -> Any:
         implementation = table.get((type(left), type(right)))
@@ -161,7 +164,7 @@ def _negate(value: Any) -> Any:
         return int_result(-value)
     if type(value) is float:
         return -value
-    raise no_such_overload("" if type(value) is bool else "-_")
+    raise no_such_overload("" if type(value) is bool or type(value) in RECEIVERS else "-_")
 
 
 def _not(value: Any) -> bool:
@@ -194,7 +197,7 @@ def size(value: Any) -> int:
 
 
 def _not_equal(left: Any, right: Any) -> bool:
-    return not equal(left, right)
+    return not equal_or_false(left, right)  # what cannot be compared differs
 
 
 def _ordering(symbol: str, test: Callable[[int], bool]) -> Function:
@@ -206,9 +209,7 @@ def _ordering(symbol: str, test: Callable[[int], bool]) -> Function:
 
 
 def _binary(name: str, *signatures: tuple[Type, Type, Type], shared: Callable[..., Any]) -> Function:
-    overloads = tuple(
-        Overload(f"{name}{left.name}_{right.name}", (left, right), result) for left, right, result in signatures
-    )
+    overloads = tuple(Overload(f"{name}{left.name}_{right.name}", (left, right), result) for left, right, result in signatures)
     return Function(name, overloads, shared=shared)
 
 

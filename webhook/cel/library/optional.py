@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.cel.library.table import Function, Overload
-from webhook.cel.types import BOOL, optional_of, list_of, param
-from webhook.cel.values import NONE, Absent, DomainMap, Duration, EvaluationError, Optional, no_such_overload
+from webhook.cel.types import BOOL, list_of, optional_of, param
+from webhook.cel.values import NONE, Absent, DomainMap, Duration, EvaluationError, Optional, Timestamp, no_such_overload
 
 _V = param("V")
 _OPT = optional_of(_V)
+_ZERO_TIMES = (Duration(0), Timestamp(-62135596800 * 10**9))
 _ZERO_TYPES = (bool, int, float, str, bytes, list, dict, DomainMap)
 
 
 def _of_non_zero(value: Any) -> Optional | Absent:
-    if value is None or (isinstance(value, _ZERO_TYPES) and not value) or value == Duration(0):
+    if value is None or (isinstance(value, _ZERO_TYPES) and not value) or value in _ZERO_TIMES:
         return NONE
     return Optional(value)
 

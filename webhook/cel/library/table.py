@@ -57,7 +57,7 @@ def merge(*tables: tuple[Function, ...]) -> dict[str, Function]:
     for function in (function for table in tables for function in table):
         known = merged.get(function.name)
         if known is not None:
-            function = Function(  # noqa: PLW2901
+            function = Function(
                 function.name,
                 known.overloads + function.overloads,
                 known.shared or function.shared,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from webhook.cel.library.numbers import format_plain
+from webhook.cel.library.numbers import format_plain, parse_int
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import DURATION, INT, STRING, TIMESTAMP
 from webhook.cel.values import INT_MAX, INT_MIN, Duration, EvaluationError, Timestamp
@@ -24,6 +24,7 @@ _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _TIMESTAMP = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})"
 )
+_ZONES_FROM, _ZONES_TO = -62_000_000_000, 253_000_000_000  # zones do not change outside of what datetime can hold
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -51,24 +52,21 @@ def duration_text(value: Duration) -> str:
     return format_plain((whole + nanos / 1e9) * (-1 if value.nanos < 0 else 1)) + "s"
 
 
-def parse_timestamp(text: str) -> int | None:
-    """Nanoseconds since 1970 of an RFC 3339 time, or None."""
+def parse_timestamp(text: str) -> tuple[int, int] | None:
+    """Nanoseconds since 1970 of an RFC 3339 time and the offset of its zone in seconds, or None."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(match[index]) for index in range(1, 7))
-    try:
-        moment = datetime(max(year, 1), month, day, hour, minute, second, tzinfo=UTC)
-    except ValueError:
+    offset = _written_offset(match[8])
+    valid_day = 1 <= month <= 12 and 1 <= day <= _days_in_month(year, month)
+    if offset is None or not valid_day or hour > 23 or minute > 59 or second > 59:
         return None
-    offset = _offset(match[8])
-    if offset is None:
-        return None
-    seconds = (moment - _EPOCH) // timedelta(seconds=1) - offset - (366 * 86400 if year == 0 else 0)
-    return seconds * _SECOND + int((match[7] or "0")[:9].ljust(9, "0"))
+    seconds = (_day_number(year, month, day) * 24 + hour) * 3600 + minute * 60 + second - offset
+    return seconds * _SECOND + int((match[7] or "0")[:9].ljust(9, "0")), offset
 
 
-def _offset(zone: str) -> int | None:
+def _written_offset(zone: str) -> int | None:
     if zone == "Z":
         return 0
     hours, minutes = int(zone[1:3]), int(zone[4:6])
@@ -78,46 +76,103 @@ def _offset(zone: str) -> int | None:
 
 
 def timestamp_text(value: Timestamp) -> str:
-    """A timestamp in RFC 3339 and UTC, without trailing zeros."""
-    seconds, nanos = divmod(value.nanos, _SECOND)
-    moment = _EPOCH + timedelta(seconds=seconds)
+    """A timestamp in RFC 3339, in the zone that it was written in, without trailing zeros."""
+    moment = _Moment(value.nanos // _SECOND + value.offset)
+    nanos = value.nanos % _SECOND
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{moment:%H:%M:%S}{fraction}Z"
+    minutes = abs(value.offset) // 60
+    zone = f"{'-' if value.offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}" if value.offset else "Z"
+    clock = f"{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}"
+    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{clock}{fraction}{zone}"
+
+
+# The calendar, for any year: zones may move a time out of the years that datetime knows.
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _days_in_month(year: int, month: int) -> int:
+    return 29 if month == 2 and _is_leap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+
+
+def _day_number(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01."""
+    before = year - 1
+    leaps = before // 4 - before // 100 + before // 400
+    in_year = sum(_days_in_month(year, earlier) for earlier in range(1, month)) + day - 1
+    return before * 365 + leaps + in_year - 719162
+
+
+class _Moment:
+    """A local time taken apart."""
+
+    def __init__(self, seconds: int) -> None:
+        days, rest = divmod(seconds, 86400)
+        self.weekday = (days + 4) % 7  # the first of January 1970 was a Thursday
+        self.hour, self.minute, self.second = rest // 3600, rest // 60 % 60, rest % 60
+        self.year = 1970 + days * 400 // 146097
+        while _day_number(self.year, 1, 1) > days:
+            self.year -= 1
+        while _day_number(self.year + 1, 1, 1) <= days:
+            self.year += 1
+        self.day_of_year = days - _day_number(self.year, 1, 1)
+        self.month, self.day = 1, self.day_of_year + 1
+        while self.day > _days_in_month(self.year, self.month):
+            self.day -= _days_in_month(self.year, self.month)
+            self.month += 1
+
+
+def _local(value: Timestamp, zone: str) -> _Moment:
+    seconds = value.nanos // _SECOND
+    return _Moment(seconds + _zone_offset(zone, seconds))
+
+
+def _zone_offset(zone: str, seconds: int) -> int:
+    """How far a zone is ahead of UTC at a time, in seconds."""
+    if ":" in zone:
+        return _numeric_offset(zone)
+    named = _named_zone(zone)
+    known = min(max(seconds, _ZONES_FROM), _ZONES_TO)
+    offset = named.utcoffset((_EPOCH + timedelta(seconds=known)).astimezone(named))
+    return int(offset.total_seconds()) if offset is not None else 0
+
+
+def _numeric_offset(zone: str) -> int:
+    hours_text, _, minutes_text = zone.partition(":")
+    hours, minutes = (_atoi(text) for text in (hours_text, minutes_text))
+    return (hours * 60 - minutes if zone[0] == "-" else hours * 60 + minutes) * 60
+
+
+def _atoi(text: str) -> int:
+    number = parse_int(text)
+    if number is None:
+        raise EvaluationError(f'strconv.Atoi: parsing "{text}": invalid syntax')
+    if not INT_MIN <= number <= INT_MAX:
+        raise EvaluationError(f'strconv.Atoi: parsing "{text}": value out of range')
+    return number
 
 
 @lru_cache(maxsize=256)
-def _zone(name: str) -> tzinfo:
-    if ":" in name:
-        match = re.fullmatch(r"([+-]?)([0-9]{1,4}):([0-9]{1,4})", name)
-        if match is None:
-            raise EvaluationError(f"invalid timezone: {name}")
-        minutes = int(match[2]) * 60 + int(match[3])
-        return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+def _named_zone(name: str) -> ZoneInfo:
     try:
-        return ZoneInfo(name or "UTC")
+        return ZoneInfo("UTC" if name in ("", "Local") else name)
     except (OSError, ValueError, KeyError):
         raise EvaluationError(f"unknown time zone {name}") from None
-
-
-def _local(value: Timestamp, zone: str) -> datetime:
-    moment = _EPOCH + timedelta(seconds=value.nanos // _SECOND)
-    try:
-        return moment.astimezone(_zone(zone))
-    except (OverflowError, ValueError):
-        raise EvaluationError("timestamp overflow") from None
 
 
 def _whole(nanos: int, unit: int) -> int:
     return abs(nanos) // unit * (-1 if nanos < 0 else 1)
 
 
-_PARTS: dict[str, Callable[[datetime], int]] = {
+_PARTS: dict[str, Callable[[_Moment], int]] = {
     "getFullYear": lambda moment: moment.year,
     "getMonth": lambda moment: moment.month - 1,
-    "getDayOfYear": lambda moment: moment.timetuple().tm_yday - 1,
+    "getDayOfYear": lambda moment: moment.day_of_year,
     "getDayOfMonth": lambda moment: moment.day - 1,
     "getDate": lambda moment: moment.day,
-    "getDayOfWeek": lambda moment: moment.isoweekday() % 7,
+    "getDayOfWeek": lambda moment: moment.weekday,
     "getHours": lambda moment: moment.hour,
     "getMinutes": lambda moment: moment.minute,
     "getSeconds": lambda moment: moment.second,
@@ -130,14 +185,22 @@ _LENGTHS = {
 }
 
 
-def _part(name: str) -> Callable[[Timestamp, str], int]:
+def _part(name: str) -> Callable[..., int]:
     read = _PARTS[name]
-    return lambda value, zone="UTC": read(_local(value, zone))
+
+    def part(value: Timestamp, zone: str = "UTC") -> int:
+        return read(_local(value, zone))
+
+    return part
 
 
 def _milliseconds(value: Timestamp, zone: str = "UTC") -> int:
-    _zone(zone)
+    _zone_offset(zone, 0)
     return value.nanos % _SECOND // 10**6
+
+
+def _length(unit: int, value: Duration) -> int:
+    return _whole(value.nanos, unit)
 
 
 def _accessor(name: str) -> Function:
@@ -148,8 +211,7 @@ def _accessor(name: str) -> Function:
     ]
     unit = _LENGTHS.get(name)
     if unit is not None:
-        length = lambda value: _whole(value.nanos, unit)  # noqa: E731
-        overloads.append(Overload(f"duration_{name}", (DURATION,), INT, length, member=True))
+        overloads.append(Overload(f"duration_{name}", (DURATION,), INT, partial(_length, unit), member=True))
     return Function(name, tuple(overloads))
 
 
