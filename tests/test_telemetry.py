@@ -125,8 +125,11 @@ def test_refusals_and_failures() -> None:
 def test_watched_gauge_is_read_when_asked() -> None:
     recorder, value = PrometheusRecorder({}), [1.0]
     recorder.watch("fleet_nodes", "Nodes known.", lambda: value[0])
+    recorder.watch("lines", "Lines.", lambda: value[0], counter=True)
     value[0] = 5.0
-    assert metrics(recorder)["fallgate_fleet_nodes"] == 5
+    found = metrics(recorder)
+    assert found["fallgate_fleet_nodes"] == 5
+    assert found["fallgate_lines_total"] == 5
 
 
 def test_list_recorder() -> None:
@@ -209,11 +212,13 @@ def test_events_as_text() -> None:
     sink = io.BytesIO()
     log = EventLog(sink, lambda: NOW, style="text")
     log.info("ended")
-    log.error("policies not loaded", kept="8 policies", why="a.yaml:1:2: no\n  ^\x1b[31m")
+    log.info("fleet loaded", what="10 nodes")
+    log.error("policies not loaded", in_force="8 policies", why="a.yaml:1:2: no\n  ^\x1b[31m")
     log.warning("late", uid="\x1b[31m")
     assert sink.getvalue().decode() == (
         "12:00:00 info    ended\n"
-        "12:00:00 error   policies not loaded: kept 8 policies\n"
+        "12:00:00 info    fleet loaded: 10 nodes\n"
+        "12:00:00 error   policies not loaded: in_force 8 policies\n"
         "a.yaml:1:2: no\n"
         "  ^\\x1b[31m\n"
         "12:00:00 warning late: uid \\x1b[31m\n"

@@ -14,8 +14,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs.issue import issue_authority, issue_leaf
 from certs.model import CertificateError, Pair, read_certificates
+from tests.real_clock import real_now
 
-NOW = datetime.now(UTC).replace(microsecond=0)
+NOW = real_now().replace(microsecond=0)
 DAY = timedelta(days=1)
 AUTHORITY = issue_authority("an authority", now=NOW, valid_for=365 * DAY)
 
@@ -92,7 +93,7 @@ def test_no_names() -> None:
 
 
 def test_name_that_is_none() -> None:
-    with pytest.raises(CertificateError, match="^'fällgate' is neither an IP address nor a DNS name: "):
+    with pytest.raises(CertificateError, match=r"^'fällgate' is neither an IP address nor a DNS name: "):
         issue_leaf(AUTHORITY, ["fällgate"], now=NOW, valid_for=DAY)
 
 

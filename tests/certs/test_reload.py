@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,9 @@ import trustme
 
 from certs.folder import issue_into
 from certs.reload import Reloader
+from tests.real_clock import real_now
 
-NOW = datetime.now(UTC)
+NOW = real_now()
 
 
 def reloader(folder: Path) -> Reloader:
@@ -129,7 +130,7 @@ def test_from_ecdsa_to_rsa_and_back(tmp_path: Path) -> None:
         pair = authority.issue_cert("localhost", key_type=key_type)
         (tmp_path / "tls.crt").write_bytes(b"".join(blob.bytes() for blob in pair.cert_chain_pems))
         (tmp_path / "tls.key").write_bytes(pair.private_key_pem.bytes())
-        outcome = found.poll(datetime.now(UTC))
+        outcome = found.poll(real_now())
         assert outcome.facts is not None, outcome
         kinds.append(outcome.facts.key)
         seen.append(served(found, trust))

@@ -17,6 +17,7 @@ import httpx
 
 from certs.folder import AUTHORITY, CERTIFICATE, KEY, issue_into
 from certs.reload import Reloader
+from tests.real_clock import real_now
 from webhook.engine import respond
 from webhook.fleet.build import build_fleet
 from webhook.fleet.fleet import Fleet
@@ -168,9 +169,9 @@ def trust_of(folder: Path) -> ssl.SSLContext:
 async def serving(folder: Path, parts: Parts | None = None, *, stop_seconds: int = 5) -> AsyncIterator[Served]:
     """A server with a certificate of its own in `folder`."""
     if not (folder / CERTIFICATE).exists():
-        issue_into(folder, ["localhost", "127.0.0.1"], now=datetime.now(UTC))
+        issue_into(folder, ["localhost", "127.0.0.1"], now=real_now())
     reloader = Reloader(folder / CERTIFICATE, folder / KEY)
-    assert reloader.poll(datetime.now(UTC)).kind == "swapped"
+    assert reloader.poll(real_now()).kind == "swapped"
     async with serving_with(reloader, trust_of(folder), parts or Parts(), stop_seconds=stop_seconds) as served:
         yield served
 

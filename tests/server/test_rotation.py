@@ -6,13 +6,13 @@ import asyncio
 import json
 import ssl
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import trustme
 
 from certs.reload import Reloader
+from tests.real_clock import real_now
 from tests.server.serving import Parts, review_body, serving_with
 
 ROTATIONS = 6
@@ -94,7 +94,7 @@ async def test_rotation_under_load(files: Files) -> None:
         outcomes = []
         for path, data in zip((certificate, key), pair, strict=True):
             path.write_bytes(data)
-            outcomes.append(reloader.poll(datetime.now(UTC)).kind)
+            outcomes.append(reloader.poll(real_now()).kind)
         return outcomes
 
     replace(files.issue(trustme.KeyType.ECDSA))

@@ -49,8 +49,8 @@ def watch_process(
     recorder.watch("in_flight_calls", "Calls that have begun and are not answered.", lambda: listener.in_flight)
     recorder.watch("open_connections", "Connections that are up.", lambda: listener.open_connections)
     recorder.watch("certificate_not_after_seconds", "When the served certificate ends, since 1970.", certificate.not_after)
-    recorder.watch("decision_log_lines_written", "Lines of the decision log written.", lambda: decisions.written)
-    recorder.watch("decision_log_lines_dropped", "Lines of the decision log lost.", lambda: decisions.dropped)
+    recorder.watch("decision_log_lines_written", "Lines of the decision log written.", lambda: decisions.written, counter=True)
+    recorder.watch("decision_log_lines_dropped", "Lines of the decision log lost.", lambda: decisions.dropped, counter=True)
 
 
 _ANNOUNCED = ANNOUNCED_BEFORE.total_seconds()

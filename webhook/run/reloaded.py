@@ -110,13 +110,13 @@ class Reloaded(Generic[T]):
         self._recorder.loaded(self.name, self._clock())
         self._events.info(f"{self.name} loaded", what=loaded.description)
         for warning in loaded.warnings:
-            self._events.warning(f"{self.name}: to be looked at", what=warning)
+            self._events.warning(f"{self.name} to be looked at", what=warning)
 
     def _reject(self, fault: str) -> None:
         self._fault = fault
         self._recorder.rejected(self.name)
-        kept = "nothing is in force" if self._loaded is None else f"still in force: {self._loaded.description}"
-        self._events.error(f"{self.name} not loaded", kept=kept, why=fault)
+        kept = "nothing" if self._loaded is None else self._loaded.description
+        self._events.error(f"{self.name} not loaded", why=fault, in_force=kept)
 
     def _watch_failed(self, error: Exception) -> None:
         self._events.error(f"{self.name} cannot be watched", why=f"{type(error).__name__}: {error}")

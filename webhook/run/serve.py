@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import os
 import socket
 import traceback
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 import uvloop
+from prometheus_client import disable_created_metrics
 
 from webhook.engine import decide, respond
 from webhook.fleet.fleet import Fleet
@@ -65,7 +67,7 @@ def serve(settings: Settings) -> int:
         listening = bind(settings.http.host, settings.http.port)
     except OSError as error:
         what = error.filename or f"{settings.http.host}:{settings.http.port}"
-        events.error("cannot start", why=f"{what}: {error.strerror}")
+        events.error("cannot start", why=f"{what}: {os.strerror(error.errno) if error.errno else error}")
         return CANNOT_START
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run(settings, edges, listening))
@@ -96,6 +98,8 @@ async def run(settings: Settings, edges: Edges, listening: socket.socket) -> int
 
 def build_edges(settings: Settings, events: EventLog) -> Edges:
     """Logs and metrics. Raises OSError when the decision log cannot be opened."""
+    # Every counter would have a second series with the time it was made, which nobody here reads.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     reasons = {rule.id: [reason.id for reason in rule.reasons] for rule in ALL}
     return Edges(
         recorder=PrometheusRecorder(reasons, version=version()), decisions=build_decision_log(settings.log), events=events

@@ -17,6 +17,9 @@ import msgspec
 _MOST_WAITING = 20_000
 _FLUSH_SECONDS = 0.1
 
+#: Fields whose name a person need not read.
+_SPEAKS_FOR_ITSELF = ("what", "why", "error")
+
 Level = Literal["info", "warning", "error"]
 
 
@@ -129,7 +132,9 @@ def _as_json(now: datetime, level: Level, event: str, fields: dict[str, object])
 
 def _as_text(now: datetime, level: Level, event: str, fields: dict[str, object]) -> bytes:
     texts = {key: str(value) for key, value in fields.items()}
-    said = ", ".join(f"{key} {_printable(text)}" for key, text in texts.items() if "\n" not in text)
+    said = ", ".join(
+        _printable(text if key in _SPEAKS_FOR_ITSELF else f"{key} {text}") for key, text in texts.items() if "\n" not in text
+    )
     blocks = ["\n".join(_printable(line) for line in text.splitlines()) for text in texts.values() if "\n" in text]
     line = f"{now:%H:%M:%S} {level:<7} {event}{': ' + said if said else ''}"
     return "\n".join([line, *blocks, ""]).encode(errors="replace")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 
 from webhook.model.finding import Decision
 from webhook.model.review import Review
@@ -106,9 +108,10 @@ class PrometheusRecorder:
         self._loads.labels(source, "bad").inc()
         self._good.labels(source).set(0)
 
-    def watch(self, name: str, text: str, read: Callable[[], float]) -> None:
-        """Add a gauge `fallgate_<name>` whose value is read when somebody asks for the metrics."""
-        self._gauge(name, text).set_function(read)
+    def watch(self, name: str, text: str, read: Callable[[], float], *, counter: bool = False) -> None:
+        """Add a gauge (or counter) `fallgate_<name>` whose value is read when somebody asks for the metrics."""
+        family = CounterMetricFamily if counter else GaugeMetricFamily
+        self.registry.register(_Watched(lambda: family(f"fallgate_{name}", text, value=read())))
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """All metrics in the format that the Accept header asks for, and its content type."""
@@ -135,6 +138,17 @@ class PrometheusRecorder:
             self._good.labels(source)
             for result in ("good", "bad"):
                 self._loads.labels(source, result)
+
+
+class _Watched(Collector):
+    """One metric that is made anew for every reader."""
+
+    def __init__(self, make: Callable[[], Metric]) -> None:
+        self._make = make
+
+    def collect(self) -> Iterable[Metric]:
+        """The metric as it is now."""
+        yield self._make()
 
 
 def _outcome(decision: Decision) -> str:
