@@ -125,3 +125,15 @@ def test_devices_of_one_pool_on_several_nodes() -> None:
     held = holdings.holder(NVIDIA, "shared", "c")[0].allocation
     assert held is not None
     assert [holdings.node_of(item) for item in held] == ["node-1", "node-2", "", ""]
+
+
+def test_which_nodes_have_something_held() -> None:
+    holdings = holdings_of(
+        device_slice("node-1", gpu("gpu-0")),
+        device_slice({"allNodes": True}, device("fabric-0"), driver="fabric.example.com", pool="fabric"),
+        pod("p", extended={GPU: 1}, nodeName="node-2"),
+        claim("a", allocated=[result("gpu-0"), result("gpu-0", "gone-node")]),
+        claim("b", allocated=[result("fabric-0", "fabric", driver="fabric.example.com")]),
+    )
+    assert list(holdings.plugin_nodes) == ["node-2"]
+    assert holdings.dra_nodes() == {NVIDIA: {"node-1", "gone-node"}, "fabric.example.com": frozenset()}

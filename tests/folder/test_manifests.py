@@ -135,6 +135,18 @@ def test_what_is_said_of_bad_json(text: str, place: tuple[int, int], message: st
     assert ((problem.line, problem.column), problem.message, problem.source) == (place, message, "f.json")
 
 
+def test_json_documents_of_every_kind() -> None:
+    found = read_json('{} [] \n[1, {"a": {}}] "x"\n 3', "f.json")
+    assert found.problems == ()
+    assert [(document.value, document.line) for document in found.documents] == [
+        ({}, 1),
+        ([], 1),
+        ([1, {"a": {}}], 2),
+        ("x", 2),
+        (3, 3),
+    ]
+
+
 def test_what_is_neither_json_nor_yaml_is_reported_as_json() -> None:
     assert problems(read("[" * 100_000)) == [(1, 1, "this is not usable JSON: nested too deeply")]
 

@@ -157,3 +157,8 @@ def test_a_configured_kind_with_its_template_elsewhere() -> None:
     read = read_workload(raw, kind)
     assert read.pod.claims[0].claim_name == "b"
     assert read.replicas is None
+
+
+def test_a_pod_template_that_names_a_namespace_keeps_it() -> None:
+    raw = controller("Deployment", "web", pod_spec(), pod_meta={"namespace": "team-b"})
+    assert read_workload(raw, KINDS["Deployment"]).pod.meta.namespace == "team-b"
