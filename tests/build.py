@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from webhook.cel import Selector, compile_selector
 from webhook.fleet.build import build_fleet
 from webhook.fleet.fleet import Fleet
+from webhook.model.device import Device, Reach
+from webhook.model.device_reading import read_device
 from webhook.model.server_version import Server, read_version
+from webhook.rulekit.policies import CatalogModel, PolicySet
 
 Raw = dict[str, Any]
 
@@ -312,3 +316,43 @@ def local_queue(name: str = "queue", *, namespace: str = NAMESPACE) -> Raw:
 def fleet_of(*objects: Raw, server: str = "1.36", gates: Mapping[str, bool] | None = None) -> Fleet:
     """The fleet of these objects; namespaced ones without a namespace are in `team-a`."""
     return build_fleet(objects, server=Server(version=read_version(server), gates=gates or {}), namespace=NAMESPACE)
+
+
+# Policies.
+
+
+def example(raw: Raw, driver: str = NVIDIA) -> Device:
+    """A catalog's example device."""
+    return read_device(raw, driver, "", raw.get("name", "example"), Reach())
+
+
+def model(
+    name: str,
+    selector: str = "",
+    *,
+    driver: str = NVIDIA,
+    device_class: str = "",
+    aliases: Iterable[str] = (),
+    examples: Iterable[Device] = (),
+) -> CatalogModel:
+    """A model of a ShapeCatalog."""
+    compiled = compile_selector(selector) if selector else None
+    assert compiled is None or isinstance(compiled, Selector), compiled
+    return CatalogModel(
+        name=name,
+        driver=driver,
+        device_class=device_class,
+        selector=compiled,
+        aliases=tuple(aliases),
+        examples=tuple(examples),
+    )
+
+
+def product(name: str, product_name: str, **fields: Any) -> CatalogModel:
+    """A model of gpu.nvidia.com that is told by its productName."""
+    return model(name, f'device.attributes["{NVIDIA}"].productName == "{product_name}"', **fields)
+
+
+def catalog(*models: CatalogModel, **kinds: Any) -> PolicySet:
+    """Policies with these models."""
+    return PolicySet(catalog=models, **kinds)

@@ -84,8 +84,8 @@ class Catalog:
             value = _slug_of(device, entry.name.attribute)
             if value:
                 return entry.name.filled(value)
-        product = device.text_attribute("productName") or device.text_attribute("model") or "unknown"
-        return f"{UNKNOWN}{device.driver}/{product}"
+        product = device.text_attribute("productName") or device.text_attribute("model")
+        return f"{UNKNOWN}{device.driver}/{product.strip() or 'unknown'}"
 
     def models_in(self, pool: Pool, inventory: Inventory) -> Mapping[str, str]:
         """Device name -> model, for every device of a pool. Remembered on the pool, for the latest catalog and classes."""
@@ -144,7 +144,7 @@ def catalog_for(policies: PolicySet) -> Catalog:
     """The catalog of a policy set: the same object for the same models, so that it can be part of a memo's key."""
     # A kept catalog holds its models, so their id cannot come to mean others.
     found = _catalogs.get(id(policies.catalog))
-    if found is None or found.models is not policies.catalog:
+    if found is None:
         if len(_catalogs) >= _KEPT:
             _catalogs.clear()
         found = _catalogs[id(policies.catalog)] = Catalog(policies.catalog)

@@ -9,7 +9,7 @@ from webhook.model.claim import Alternative, Request
 from webhook.model.pod import Workload
 from webhook.rulekit.catalog import Catalog, catalog_for
 from webhook.rulekit.compatibility_text import Wanted, as_annotation, shortest_declaration
-from webhook.rulekit.declared import Declared, Level
+from webhook.rulekit.declared import UNIFORM_ANNOTATION, Declared, Level
 from webhook.rulekit.judged_claims import JudgedClaim
 from webhook.rulekit.shape import Shape
 from webhook.rulekit.view import View
@@ -55,6 +55,17 @@ def headline(view: View) -> str:
     if pod is not None:
         return f'pod "{pod.meta.display_name}" may be given devices that its owner has not declared it can run on'
     return f'{view.kind} "{view.meta.display_name}" may hand out devices that its owner has not declared the program can run on'
+
+
+def uniform_headline(view: View) -> str:
+    """What a denial starts with when pods that must not differ may."""
+    subject, pod = view.subject, view.pod or view.owner_pod
+    if isinstance(subject, Workload) or pod is None:
+        kind = subject.kind if isinstance(subject, Workload) else view.kind
+        who = f'the pods of {kind} "{view.meta.display_name}" are'
+    else:
+        who = f'pod "{pod.meta.display_name}" is'
+    return f"{who} to get the same devices every time ({UNIFORM_ANNOTATION}), but may get different ones"
 
 
 def remedy(view: View, verdicts: Sequence[Verdict]) -> str:

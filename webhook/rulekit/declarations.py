@@ -166,9 +166,8 @@ def _entry(line: str, start: int, end: int) -> Entry:
         if line[at] != "+":
             raise _Mistake(f'"{part.pattern}" ends the entry: write "," or "+" before what follows', at)
         at += 1
-    written = " ".join(line[first:end].split())
     claim, request = (scope["claim"] or "", scope["request"] or "") if scope else ("", "")
-    return Entry(text=written, parts=tuple(parts), pod_claim=claim, request=request)
+    return Entry(text=line[first:end], parts=tuple(parts), pod_claim=claim, request=request)
 
 
 def _part(line: str, at: int, end: int) -> tuple[Part, int]:

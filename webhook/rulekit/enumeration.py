@@ -63,7 +63,7 @@ class Enumeration:
 def enumerate_shapes(stocks: Iterable[Stock], ask: Ask) -> Enumeration:
     """All shapes of `ask.count` devices (all of them when it is 0) that one of the stocks can give."""
     result = Enumeration()
-    for stock in sorted(stocks, key=_size, reverse=True):
+    for stock in sorted(stocks, key=lambda stock: (stock.free, len(stock.counted))):
         if ask.count == 0:
             _everything(stock, result)
         elif ask.count == 2 and ask.distinct:
@@ -73,10 +73,6 @@ def enumerate_shapes(stocks: Iterable[Stock], ask: Ask) -> Enumeration:
         if result.full():
             break
     return result
-
-
-def _size(stock: Stock) -> tuple[int, int]:
-    return len(stock.free), len(stock.counted)
 
 
 def _supply(stock: Stock) -> Mapping[Kind, int]:

@@ -38,6 +38,11 @@ class JudgedClaim:
         """The claim's spec."""
         return self.source.spec
 
+    @property
+    def allocated(self) -> bool:
+        """Whether it has been given its devices already."""
+        return isinstance(self.source, Claim) and self.source.allocation is not None
+
     def declared(self, view: View, request: Request) -> Declared:
         """What is declared about one of its requests."""
         return declared_for(view, pod=self.pod, pod_claim=self.pod_claim, source=self.source, request=request.name)

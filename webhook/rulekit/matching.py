@@ -12,6 +12,11 @@ from webhook.rulekit.view import View
 
 def applies(match: Match, view: View) -> bool:
     """Whether everything `match` asks for holds for the object under review and its namespace."""
+    return namespace_fits(match, view) and asks_fit(match, view)
+
+
+def namespace_fits(match: Match, view: View) -> bool:
+    """Whether what `match` asks of the namespace holds."""
     name = view.namespace_name
     if match.namespaces and not matches_any(name, match.namespaces):
         return False
@@ -19,8 +24,11 @@ def applies(match: Match, view: View) -> bool:
         return False
     if match.tiers and view.tier not in match.tiers:
         return False
-    if match.namespace_selector is not None and not match.namespace_selector.matches(view.namespace.labels):
-        return False
+    return match.namespace_selector is None or match.namespace_selector.matches(view.namespace.labels)
+
+
+def asks_fit(match: Match, view: View) -> bool:
+    """Whether what `match` asks of device classes and drivers holds for at least one ask of the object."""
     if not match.device_classes and not match.drivers:
         return True
     return any(_alternative_fits(match, view, alternative) for alternative in _alternatives(view))

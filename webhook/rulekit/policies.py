@@ -234,7 +234,7 @@ RulePolicy: TypeAlias = FallbackCompatibility | TierFallback | DeviceOwnership |
 class PolicySet:
     """All policies in force, each kind in file order. `digest` is 12 hex digits over all of them.
 
-    Compared and hashed by identity, so that what is derived from a set can be remembered cheaply.
+    Compared and hashed by identity, so that what is derived from a set can be remembered: `memo` is the engine's place for it.
     """
 
     digest: str = ""
@@ -247,6 +247,7 @@ class PolicySet:
     exemptions: tuple[Exemption, ...] = ()
     mode_caps: tuple[ModeCap, ...] = ()
     default_tier: str = ""
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
 
 EMPTY = PolicySet()

@@ -33,11 +33,14 @@ def plain_ask(request: Json, flat: bool) -> dict[str, Any]:
 
 
 def in_v1(request: Json, flat: bool) -> dict[str, Any]:
-    """The request as v1 has it. A plain ask without any value is none: v1beta1 sends `deviceClassName: ""` beside a list."""
+    """The request as v1 has it: whatever a flat request holds beside its name and list is its ask, unknown fields too.
+
+    A plain ask without any value is none: v1beta1 sends `deviceClassName: ""` beside a list.
+    """
     if not flat:
         return dict(request)
-    ask = plain_ask(request, flat)
-    rest = {key: value for key, value in request.items() if key not in ASK_KEYS}
+    rest = {key: request[key] for key in request if key in ("name", LIST)}
+    ask = {key: request[key] for key in request if key not in rest}
     return {**rest, EXACTLY: ask} if any(ask.values()) else rest
 
 

@@ -25,6 +25,7 @@ from webhook.rulekit.shape import EVERY, AlternativeShapes, Shape, shape_of, sha
 __all__ = [
     "AlternativeShapes",
     "Shape",
+    "allocated_alternative",
     "allocated_devices",
     "allocated_shape",
     "alternative_shapes",
@@ -85,6 +86,11 @@ def allocated_shape(fleet: Fleet, policies: PolicySet, claim: Claim, request_nam
     given = _given(claim, request_name)
     models = [_model_of(fleet.inventory, catalog, result.driver, result.pool, result.device) for result in given]
     return shape_of_models(models) if models else None
+
+
+def allocated_alternative(claim: Claim, request_name: str) -> str:
+    """The alternative of `request_name` that an allocated claim was given; "" for a plain ask and for nothing."""
+    return next((given.request.partition("/")[2] for given in _given(claim, request_name)), "")
 
 
 def allocated_devices(fleet: Fleet, claim: Claim, request_name: str) -> tuple[Device, ...]:

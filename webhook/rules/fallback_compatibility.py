@@ -18,7 +18,7 @@ from webhook.model.pod import Workload
 from webhook.model.pointer import field_path, join
 from webhook.rulekit.catalog import Catalog, catalog_for
 from webhook.rulekit.compatibility import allocated_uncovered
-from webhook.rulekit.compatibility_advice import Verdict, headline, own_level, remedy
+from webhook.rulekit.compatibility_advice import Verdict, headline, own_level, remedy, uniform_headline
 from webhook.rulekit.compatibility_text import listed, undeclared_words
 from webhook.rulekit.declared import (
     SHAPES_ANNOTATION,
@@ -33,7 +33,7 @@ from webhook.rulekit.judged_claims import JudgedClaim, judged_claims
 from webhook.rulekit.policies import FallbackCompatibility
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.shape import AlternativeShapes, Shape
-from webhook.rulekit.shapes import allocated_shape
+from webhook.rulekit.shapes import allocated_alternative, allocated_shape
 from webhook.rulekit.view import View
 
 UNDECLARED = "shape-undeclared"
@@ -88,20 +88,28 @@ def _cases(view: View, policy: FallbackCompatibility) -> Iterator[Case]:
     for judged in judged_claims(view):
         for request in judged.spec.requests:
             declared = judged.declared(view, request)
-            if isinstance(judged.source, Claim) and judged.source.allocation is not None:
-                given = allocated_shape(view.fleet, view.policies, judged.source, request.name)
-                yield Case(judged, request, declared, given=given)
+            if isinstance(judged.source, Claim) and judged.allocated:
+                yield Case(judged, request, declared, given=_given(view, judged, judged.source, request))
             else:
                 yield Case(judged, request, declared, tuple(_judged(view, policy, judged, request)))
 
 
+def _given(view: View, judged: JudgedClaim, claim: Claim, request: Request) -> Shape | None:
+    """What a list was given, unless it is what its author had asked for plainly."""
+    if not request.prioritized or allocated_alternative(claim, request.name) == _authored(view, judged, request):
+        return None
+    return allocated_shape(view.fleet, view.policies, claim, request.name)
+
+
+def _authored(view: View, judged: JudgedClaim, request: Request) -> str | None:
+    injected = judged.injected(view, request)
+    return injected.author if injected is not None else None
+
+
 def _judged(view: View, policy: FallbackCompatibility, judged: JudgedClaim, request: Request) -> Iterator[_Judged]:
     """The alternatives of a list; of plain asks, with `requests: all`, those that several models satisfy."""
-    injected = judged.injected(view, request)
-    authored = injected.author if injected is not None else None
+    authored = _authored(view, judged, request)
     for alternative in request.alternatives:
-        if alternative.admin_access:
-            continue
         possible = judged.possible(view, request, alternative)
         plain = request.form in ("exactly", "flat") or alternative.name == authored
         if not plain or (policy.requests == "all" and _several_models(possible)):
@@ -138,10 +146,8 @@ def _undeclared(view: View, policy: FallbackCompatibility, cases: list[Case]) ->
 def _verdicts(view: View, case: Case) -> Iterator[Verdict]:
     judged, request, declared = case.judged, case.request, case.declared
     if case.given is not None and isinstance(judged.source, Claim):
-        if request.prioritized:
-            wrong = allocated_uncovered(view.fleet, view.policies, judged.source, request.name, case.given, declared)
-            yield Verdict(judged, request, None, declared, (case.given,), (case.given,) if wrong else ())
-        return
+        wrong = allocated_uncovered(view.fleet, view.policies, judged.source, request.name, case.given, declared)
+        yield Verdict(judged, request, None, declared, (case.given,), (case.given,) if wrong else ())
     if _owner_unknown(view) and not declared.present:
         return
     for alternative, possible in case.alternatives:
@@ -193,7 +199,7 @@ def _doubt(view: View, policy: FallbackCompatibility, case: Case, pointer: str, 
 def _not_uniform(view: View, policy: FallbackCompatibility, case: Case) -> Iterator[Finding]:
     """A request with several possible shapes, although every pod is to get the same."""
     judged, request = case.judged, case.request
-    if judged.pod is None or judged.pod.meta.annotations.get(UNIFORM_ANNOTATION) != "true" or case.given is not None:
+    if judged.pod is None or judged.pod.meta.annotations.get(UNIFORM_ANNOTATION) != "true" or judged.allocated:
         return
     possible = [judged.possible(view, request, alternative) for alternative in request.alternatives]
     shapes = tuple(dict.fromkeys(shape for item in possible for shape in item.shapes))
@@ -202,8 +208,7 @@ def _not_uniform(view: View, policy: FallbackCompatibility, case: Case) -> Itera
             rule=RULE.id,
             reason=NOT_UNIFORM,
             severity=policy.workloads if isinstance(view.subject, Workload) else "deny",
-            headline=f'every pod of "{judged.pod.meta.display_name or view.meta.display_name}" must get the same devices '
-            f"({UNIFORM_ANNOTATION}), and they may get different ones",
+            headline=uniform_headline(view),
             path=judged.path(request.pointer),
             via=judged.via,
             place=field_path(request.pointer),
