@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from webhook.engine.exemptions import apply_exemptions
-from webhook.engine.modes import capped, effective_mode
-from webhook.engine.plan import Step, mutations, steps
+from webhook.engine.modes import capped
+from webhook.engine.plan import Step, plan_for
 from webhook.engine.settings import EngineSettings
 from webhook.model.finding import Finding, Judged, Mode, PatchOp
 from webhook.model.json_patch import apply_patch
-from webhook.rulekit.matching import applies
+from webhook.rulekit.matching import asks_fit
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Mutation
 from webhook.rulekit.subject import read_subject
@@ -30,12 +29,10 @@ class Outcome:
 
 def run_checks(view: View, settings: EngineSettings, outcome: Outcome) -> None:
     """Ask every rule that is switched on for this object in this phase."""
-    for step in steps(view.policies, view.phase, view.kind):
-        mode = _mode(step, view, settings)
-        if mode == "off" or not applies(step.header.match, view):
-            continue
-        for finding in _guarded(step, view, outcome):
-            _judge(step, finding, mode, view, settings, outcome)
+    for step in plan_for(view, settings).checks:
+        if asks_fit(step.policy.header.match, view):
+            for finding in _findings(step, view, outcome):
+                _judge(step, finding, view, settings, outcome)
 
 
 def run_mutations(view: View, settings: EngineSettings, outcome: Outcome) -> View:
@@ -43,26 +40,25 @@ def run_mutations(view: View, settings: EngineSettings, outcome: Outcome) -> Vie
 
     Under enforce the operations go into the patch; otherwise into what would have been patched.
     """
-    for step in mutations(view.policies, view.kind):
-        mode = _mode(step, view, settings)
-        if mode == "off" or not applies(step.header.match, view):
+    for step in plan_for(view, settings).mutations:
+        if not asks_fit(step.policy.header.match, view):
             continue
         mutation = _mutate(step, view, outcome)
         for finding in mutation.findings:
-            said = _not_applied(finding) if mode == "warn" and mutation.ops else finding
-            _judge(step, said, mode, view, settings, outcome)
-        if mutation.ops:
-            (outcome.patch if mode == "enforce" else outcome.would_patch).extend(mutation.ops)
-            if mode == "enforce":
-                view = patched_view(view, mutation.ops, settings)
+            said = _not_applied(finding) if step.mode == "warn" and mutation.ops else finding
+            _judge(step, said, view, settings, outcome)
+        if mutation.ops and step.mode == "enforce":
+            outcome.patch.extend(mutation.ops)
+            view = patched_view(view, mutation.ops, settings)
+        else:
+            outcome.would_patch.extend(mutation.ops)
     return view
 
 
 def as_if_mutated(view: View, settings: EngineSettings) -> View:
     """The view of the object as the mutations that are not in force would have made it: what the other rules judge."""
-    for step in mutations(view.policies, view.kind):
-        mode = _mode(step, view, settings)
-        if mode in ("off", "enforce") or not applies(step.header.match, view):
+    for step in plan_for(view, settings).held_back:
+        if not asks_fit(step.policy.header.match, view):
             continue
         ops = _mutate(step, view, Outcome()).ops
         if ops:
@@ -84,16 +80,14 @@ def patched_view(view: View, ops: tuple[PatchOp, ...], settings: EngineSettings)
     )
 
 
-def _mode(step: Step, view: View, settings: EngineSettings) -> Mode:
-    return effective_mode(step.header, step.rule.id, view, settings)
-
-
-def _guarded(step: Step, view: View, outcome: Outcome) -> Iterator[Finding]:
-    """The findings of a rule; a crash ends the rule, not the review."""
+def _findings(step: Step, view: View, outcome: Outcome) -> list[Finding]:
+    """The findings of a rule; a crash ends the rule, not the review, and what it had said before stays."""
+    found: list[Finding] = []
     try:
-        yield from step.rule.check(view, step.policy)
+        found.extend(step.rule.check(view, step.policy))
     except Exception as crash:  # noqa: BLE001 - a rule's fault must never become the request's
         outcome.crashes.append(_crash_text(step, crash))
+    return found
 
 
 def _mutate(step: Step, view: View, outcome: Outcome) -> Mutation:
@@ -107,11 +101,11 @@ def _mutate(step: Step, view: View, outcome: Outcome) -> Mutation:
 
 
 def _crash_text(step: Step, crash: Exception) -> str:
-    return f"rule {step.rule.id} (policy {step.header.label}) failed: {type(crash).__name__}: {crash}"
+    return f"rule {step.rule.id} (policy {step.policy.header.label}) failed: {type(crash).__name__}: {crash}"
 
 
-def _judge(step: Step, finding: Finding, mode: Mode, view: View, settings: EngineSettings, outcome: Outcome) -> None:
-    finding = replace(finding, policy=step.header.label)
+def _judge(step: Step, finding: Finding, view: View, settings: EngineSettings, outcome: Outcome) -> None:
+    finding = replace(finding, policy=step.policy.header.label)
     policy = step.policy
     if isinstance(policy, Checks):
         wish = policy.rules.get(finding.reason, policy.rules.get(finding.rule))
@@ -119,19 +113,19 @@ def _judge(step: Step, finding: Finding, mode: Mode, view: View, settings: Engin
             return
         if wish is not None:
             finding = replace(finding, severity=wish)
-    effect = capped(finding.severity, _pinned(mode, step, finding, view))
+    effect = capped(finding.severity, _pinned(step, finding, view))
     if effect is None:
         return
     if effect == "deny" and step.rule.reads_fleet and _stale(view, settings):
         effect = "warn"
-    outcome.judged.extend(apply_exemptions(view, Judged(finding=finding, mode=mode, effect=effect)))
+    outcome.judged.extend(apply_exemptions(view, Judged(finding=finding, mode=step.mode, effect=effect)))
 
 
-def _pinned(mode: Mode, step: Step, finding: Finding, view: View) -> Mode:
+def _pinned(step: Step, finding: Finding, view: View) -> Mode:
     """Audit at most for what is newer than the revision the policies pin, so that an upgrade breaks nobody."""
     pins = [checks.revision for checks in view.policies.checks if checks.revision is not None]
     since = next((reason.since for reason in step.rule.reasons if reason.id == finding.reason), (0, 0))
-    return "audit" if pins and since > min(pins) and mode != "off" else mode
+    return "audit" if pins and since > min(pins) else step.mode
 
 
 def _stale(view: View, settings: EngineSettings) -> bool:

@@ -25,11 +25,12 @@ def effective_mode(header: Header, rule: str, view: View, settings: EngineSettin
 def caps(policies: PolicySet, rule: str, now: datetime, settings: EngineSettings) -> tuple[Mode, ...]:
     """Every cap on a rule's mode that holds at `now`."""
     own = () if settings.cap is None else (settings.cap,)
-    return own + tuple(cap.mode for cap in policies.mode_caps if cap.rule in ("", rule) and _holds(cap, now))
+    return own + tuple(cap.mode for cap in caps_holding(policies, now) if cap.rule in ("", rule))
 
 
-def _holds(cap: ModeCap, now: datetime) -> bool:
-    return cap.until is None or now <= cap.until
+def caps_holding(policies: PolicySet, now: datetime) -> tuple[ModeCap, ...]:
+    """The policies' caps that have not ended at `now`."""
+    return tuple(cap for cap in policies.mode_caps if cap.until is None or now <= cap.until)
 
 
 def capped(severity: Severity, mode: Mode) -> Severity | None:

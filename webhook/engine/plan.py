@@ -1,64 +1,102 @@
-"""Which rules a policy set switches on, by phase and kind of object: worked out once per policy set, not per review."""
+"""Which rules are asked about an object, by which policies, in which mode: worked out once per namespace, not per review.
+
+A plan depends on the policy set, the namespace's labels, the settings, and the caps that hold at the moment. It is remembered
+on the policy set; thousands of reviews from one namespace share it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from webhook.rulekit.policies import Header, PolicySet, RulePolicy
+from webhook.engine.modes import caps_holding, effective_mode
+from webhook.engine.settings import EngineSettings
+from webhook.model.cluster import Namespace
+from webhook.model.finding import Mode
+from webhook.rulekit.matching import namespace_fits
+from webhook.rulekit.policies import ModeCap, PolicySet, RulePolicy
 from webhook.rulekit.rule import Rule
+from webhook.rulekit.view import View
 from webhook.rules import ALL
+
+#: Plans kept per policy set before all are dropped (three kinds of object in each of a thousand namespaces).
+_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rule switched on by one policy."""
+    """One rule, switched on by one policy, in the mode that applies in this namespace."""
 
     rule: Rule
     policy: RulePolicy
-
-    @property
-    def header(self) -> Header:
-        """The policy's header."""
-        return self.policy.header
+    mode: Mode
 
 
-@lru_cache(maxsize=256)
-def steps(policies: PolicySet, phase: str, kind: str) -> tuple[Step, ...]:
-    """The steps whose check runs in `phase` for objects of `kind`, by rule id."""
-    return tuple(step for step in _all_steps(policies, kind) if phase in step.rule.phases)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to ask, by rule id: `checks` in this phase, `mutations` in force and those held back by their mode."""
+
+    checks: tuple[Step, ...]
+    mutations: tuple[Step, ...]
+    held_back: tuple[Step, ...]
 
 
-@lru_cache(maxsize=256)
-def mutations(policies: PolicySet, kind: str) -> tuple[Step, ...]:
-    """The steps that may change objects of `kind`, by rule id."""
-    return tuple(step for step in _all_steps(policies, kind) if step.rule.mutate is not None)
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    namespace: Namespace
+    settings: EngineSettings
+    caps: tuple[ModeCap, ...]
+    plan: Plan
+
+    def holds(self, view: View, settings: EngineSettings, caps: tuple[ModeCap, ...]) -> bool:
+        now = view.namespace
+        same = self.namespace is now or not (self.namespace.known or now.known)
+        return same and self.settings is settings and self.caps == caps
 
 
-def _all_steps(policies: PolicySet, kind: str) -> tuple[Step, ...]:
-    return tuple(
-        Step(rule, policy)
+def plan_for(view: View, settings: EngineSettings) -> Plan:
+    """The plan for the object and phase of `view`."""
+    memo: dict[object, _Kept] = view.policies.memo
+    caps = caps_holding(view.policies, view.now) if view.policies.mode_caps else ()
+    key = (view.phase, view.kind, view.namespace_name)
+    kept = memo.get(key)
+    if kept is None or not kept.holds(view, settings, caps):
+        if len(memo) >= _KEPT:
+            memo.clear()
+        kept = memo[key] = _Kept(view.namespace, settings, caps, _plan(view, settings))
+    return kept.plan
+
+
+def _plan(view: View, settings: EngineSettings) -> Plan:
+    active = tuple(
+        step
         for rule in ALL
-        if kind in rule.subjects
-        for policy in policies_of(policies, rule)
+        if view.kind in rule.subjects
+        for policy in policies_of(view.policies, rule)
         if not _switched_off(rule, policy)
+        for step in (Step(rule, policy, effective_mode(policy.header, rule.id, view, settings)),)
+        if step.mode != "off" and namespace_fits(policy.header.match, view)
     )
+    mutations = tuple(step for step in active if step.rule.mutate is not None)
+    return Plan(
+        checks=tuple(step for step in active if view.phase in step.rule.phases),
+        mutations=mutations,
+        held_back=tuple(step for step in mutations if step.mode != "enforce"),
+    )
+
+
+_POLICIES: dict[str, Callable[[PolicySet], Sequence[RulePolicy]]] = {
+    "FallbackCompatibility": lambda policies: policies.fallback_compatibility,
+    "TierFallback": lambda policies: policies.tier_fallback,
+    "DeviceOwnership": lambda policies: policies.device_ownership,
+    "ClaimRule": lambda policies: policies.claim_rules,
+    "Checks": lambda policies: policies.checks,
+}
 
 
 def policies_of(policies: PolicySet, rule: Rule) -> Sequence[RulePolicy]:
     """The policies of a rule's kind, in file order."""
-    match rule.policy_kind:
-        case "FallbackCompatibility":
-            return policies.fallback_compatibility
-        case "TierFallback":
-            return policies.tier_fallback
-        case "DeviceOwnership":
-            return policies.device_ownership
-        case "ClaimRule":
-            return policies.claim_rules
-        case _:
-            return policies.checks
+    return _POLICIES[rule.policy_kind](policies)
 
 
 def _switched_off(rule: Rule, policy: RulePolicy) -> bool:
