@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from webhook.model.meta import read_meta
 from webhook.model.pod import Container, ContainerClaim, ContainerKind, NodeToleration, Pod, PodClaim, Workload
-from webhook.model.pointer import join
 from webhook.model.quantity import cached_quantity
 from webhook.model.tolerant import Json, at, integer, mapping, quantity_text, sequence, string_map, text
 
@@ -51,7 +50,7 @@ def read_pod(raw: object, pointer: str = "") -> Pod:
     body = mapping(at(raw, pointer) if pointer else raw)
     spec = mapping(body.get("spec"))
     status = mapping(body.get("status"))
-    base = join(pointer, "spec")
+    base = f"{pointer}/spec"
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     terms = tuple(mapping(item) for item in sequence(required.get("nodeSelectorTerms"))) if isinstance(required, dict) else None
@@ -66,16 +65,18 @@ def read_pod(raw: object, pointer: str = "") -> Pod:
         node_name=text(spec.get("nodeName")),
         node_selector=string_map(spec.get("nodeSelector")),
         required_terms=terms,
-        tolerations=tuple(_read_toleration(mapping(item)) for item in sequence(spec.get("tolerations"))),
+        tolerations=tuple([_read_toleration(mapping(item)) for item in sequence(spec.get("tolerations"))]),
         scheduler_name=text(spec.get("schedulerName")),
         scheduling_group=text(mapping(spec.get("schedulingGroup")).get("podGroupName")),
         claims=tuple(
-            _read_pod_claim(mapping(item), join(base, "resourceClaims", i))
-            for i, item in enumerate(sequence(spec.get("resourceClaims")))
+            [
+                _read_pod_claim(mapping(item), f"{base}/resourceClaims/{i}")
+                for i, item in enumerate(sequence(spec.get("resourceClaims")))
+            ]
         ),
         containers=(
-            *_read_containers(spec.get("initContainers"), join(base, "initContainers"), init=True),
-            *_read_containers(spec.get("containers"), join(base, "containers"), init=False),
+            *_read_containers(spec.get("initContainers"), f"{base}/initContainers", init=True),
+            *_read_containers(spec.get("containers"), f"{base}/containers", init=False),
         ),
         claim_statuses=statuses,
         phase=text(status.get("phase")),
@@ -116,7 +117,7 @@ def _read_pod_claim(raw: Json, pointer: str) -> PodClaim:
 
 
 def _read_containers(raw: object, pointer: str, *, init: bool) -> tuple[Container, ...]:
-    return tuple(_read_container(mapping(item), join(pointer, i), init) for i, item in enumerate(sequence(raw)))
+    return tuple([_read_container(mapping(item), f"{pointer}/{i}", init) for i, item in enumerate(sequence(raw))])
 
 
 def _read_container(raw: Json, pointer: str, init: bool) -> Container:
@@ -124,18 +125,22 @@ def _read_container(raw: Json, pointer: str, init: bool) -> Container:
     kind: ContainerKind = "container"
     if init:
         kind = "sidecar" if raw.get("restartPolicy") == "Always" else "init"
-    asked = {**mapping(resources.get("requests")), **mapping(resources.get("limits"))}
+    asked: Json = mapping(resources.get("limits"))
+    if requested := mapping(resources.get("requests")):
+        asked = {**requested, **asked}
     return Container(
         name=text(raw.get("name")),
         kind=kind,
         pointer=pointer,
         claims=tuple(
-            ContainerClaim(
-                name=text(item.get("name")),
-                pointer=join(pointer, "resources", "claims", i),
-                request=text(item.get("request")),
-            )
-            for i, item in enumerate(map(mapping, sequence(resources.get("claims"))))
+            [
+                ContainerClaim(
+                    name=text(item.get("name")),
+                    pointer=f"{pointer}/resources/claims/{i}",
+                    request=text(item.get("request")),
+                )
+                for i, item in enumerate(map(mapping, sequence(resources.get("claims"))))
+            ]
         ),
         extended=read_extended(asked),
     )
