@@ -25,6 +25,7 @@ def _rule(rule_id: str, *reasons: str) -> Rule:
 def rules() -> tuple[Rule, ...]:
     """A few rules: what policies may name does not change with what this release checks."""
     return (
+        _rule("alternative-unbounded", "alternative-unbounded"),
         _rule("device-ownership", "double-booking"),
         _rule("fallback-count-differs", "count-differs"),
         _rule("replicas-may-differ", "replicas-may-differ"),

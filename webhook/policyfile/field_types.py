@@ -19,6 +19,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 S = TypeVar("S", bound=str)
 Json = dict[str, Any]
+_INT64_MAX = 2**63 - 1
 
 
 class FieldType(Protocol[T_co]):
@@ -41,7 +42,10 @@ class FieldType(Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """Text of a certain form: all of it must match `pattern` (a regular expression valid in Python and JSON Schema)."""
+    """Text of a certain form: all of it must match `pattern` (a regular expression valid in Python and JSON Schema).
+
+    A type with a pattern has a `max_length` too: the expressions are not made for texts without end.
+    """
 
     phrase: str = "text"
     pattern: str = ""
@@ -53,12 +57,11 @@ class Text:
     def read(self, spot: Spot) -> str:
         """The text, checked."""
         value = text_at(spot, self.phrase)
-        if not value.strip() and self.pattern and not re.fullmatch(self.pattern, value):
-            raise spot.fault(f"{spot.shown} is empty", self.explain)
-        if self.pattern and not re.fullmatch(self.pattern, value):
-            raise spot.fault(f'{spot.shown}: "{shortened(value)}" is no {self.phrase}', self.explain)
         if self.max_length and len(value) > self.max_length:
-            raise spot.fault(f"{spot.shown} has {len(value)} characters; {self.max_length} are the limit", self.explain)
+            raise spot.fault(f"{spot.shown} has {len(value):,} characters; {self.max_length:,} are the limit", self.explain)
+        if self.pattern and not re.fullmatch(self.pattern, value):
+            wrong = f': "{shortened(value)}" is no {self.phrase}' if value.strip() else " is empty"
+            raise spot.fault(f"{spot.shown}{wrong}", self.explain)
         if self.note is not None:
             self.note(spot, value)
         return value
@@ -86,8 +89,8 @@ def text_at(spot: Spot, phrase: str) -> str:
 
 
 def with_article(phrase: str) -> str:
-    """`a glob`, `text`, `an instant`."""
-    if phrase.startswith(("text", "a ", "an ", "one ", "true", "the ")) or phrase.endswith("text"):
+    """`a glob`, `text`, `an extended resource glob`."""
+    if phrase.startswith(("text", "one of", "true", '"')):
         return phrase
     return f"an {phrase}" if phrase[0] in "aeio" else f"a {phrase}"
 
@@ -159,8 +162,10 @@ class WholeNumber:
 
     @property
     def phrase(self) -> str:
-        """`a whole number from 1 to 32`"""
-        return f"a whole number from {self.minimum} to {self.maximum}"
+        """`whole number from 1 to 32`"""
+        if self.maximum >= _INT64_MAX:
+            return "whole number"
+        return f"whole number from {self.minimum} to {self.maximum}"
 
     def read(self, spot: Spot) -> int:
         """The number."""
@@ -168,10 +173,10 @@ class WholeNumber:
         if not isinstance(node, Scalar) or not isinstance(node.value, int) or isinstance(node.value, bool):
             quoted = isinstance(node, Scalar) and isinstance(node.value, str) and node.text.isdigit()
             raise spot.fault(
-                f"{spot.shown} must be {self.phrase}, it is {describe(node)}", "remove the quotes" if quoted else ""
+                f"{spot.shown} must be a {self.phrase}, it is {describe(node)}", "remove the quotes" if quoted else ""
             )
         if not self.minimum <= node.value <= self.maximum:
-            raise spot.fault(f"{spot.shown} must be {self.phrase}, it is {node.value}")
+            raise spot.fault(f"{spot.shown} must be a {self.phrase}, it is {node.value}")
         return node.value
 
     def schema(self) -> Json:
@@ -188,15 +193,15 @@ class Factor:
 
     @property
     def phrase(self) -> str:
-        """`a factor above 0`"""
-        return "a factor above 0"
+        """`factor above 0`"""
+        return "factor above 0"
 
     def read(self, spot: Spot) -> Fraction:
         """The factor, exactly as written (0.1 is one tenth)."""
         node = spot.node
         if isinstance(node, Scalar) and re.fullmatch(self.pattern, node.text) and Fraction(node.text) > 0:
             return Fraction(node.text)
-        raise spot.fault(f"{spot.shown} must be {self.phrase}, it is {describe(node)}", 'write it as 2, 0.5 or "1/3"')
+        raise spot.fault(f"{spot.shown} must be a {self.phrase}, it is {describe(node)}", 'write it as 2, 0.5 or "1/3"')
 
     def schema(self) -> Json:
         """A number, or a fraction as text."""
@@ -365,8 +370,10 @@ class AnyMapping:
 
 def plural(phrase: str) -> str:
     """`globs`, `entries`, `ids or reasons`; sentences stay as they are."""
-    if phrase.startswith(("one of", "a ", "true", "text", '"')) or phrase.endswith(("text", "s")):
+    if phrase.startswith(("one of", "true", "text", '"')) or phrase.endswith(("text", "s")):
         return phrase
+    if phrase.startswith("whole number"):
+        return phrase.replace("number", "numbers", 1)
     if " or " in phrase:
         return " or ".join(map(plural, phrase.split(" or ")))
     return phrase[:-1] + "ies" if phrase.endswith("y") and phrase[-2] not in "aeou" else phrase + "s"

@@ -11,6 +11,7 @@ _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _GLOB_PART = r"([^\s/\[\]]|\[[^\s/\[\]]+\])+"
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
+_GLOB_LENGTH = 317
 
 #: apimachinery's IsDNS1123Label, IsDNS1123Subdomain, IsQualifiedName, IsValidLabelValue.
 DNS_LABEL = Text(
@@ -46,25 +47,29 @@ LABEL_VALUE = Text(
 GLOB = Text(
     phrase="glob",
     pattern=rf"({_GLOB_PART}/)*{_GLOB_PART}",
+    max_length=_GLOB_LENGTH,
     explain="a name in which * stands for any characters, ? for one, [ab] for one of several; no blanks",
 )
 USER_GLOB = Text(
     phrase="glob",
     pattern=r"([^\s\[\]]|\[[^\s\[\]]+\])+",
+    max_length=_GLOB_LENGTH,
     explain="a name in which * stands for any characters, ? for one, [ab] for one of several; no blanks",
 )
 RESOURCE_GLOB = Text(
     phrase="extended resource glob",
     pattern=rf"{_GLOB_PART}/{_GLOB_PART}",
+    max_length=_GLOB_LENGTH,
     explain="a domain, '/' and a name, for example nvidia.com/gpu or nvidia.com/mig-*",
 )
 #: k8s.io/api resource/v1 QualifiedName: a C identifier, with or without a domain in front.
 ATTRIBUTE_NAME = Text(
     phrase="attribute name",
     pattern=f"({_SUBDOMAIN}/)?{_IDENTIFIER}",
+    max_length=96,
     explain="a name such as productName, or with its domain: gpu.nvidia.com/productName",
 )
-SENTENCE = Text(phrase="text", pattern=r"(?s:.*\S.*)", explain="say it in a few words")
+SENTENCE = Text(phrase="text", pattern=r"[\s\S]*\S[\s\S]*", max_length=1000, explain="say it in a few words")
 
 
 def _check_quantity(spot: Spot, value: str) -> None:
@@ -76,4 +81,4 @@ def _check_quantity(spot: Spot, value: str) -> None:
         ) from None
 
 
-QUANTITY_TEXT = Text(phrase="quantity", note=_check_quantity)
+QUANTITY_TEXT = Text(phrase="quantity", max_length=64, note=_check_quantity)

@@ -16,7 +16,7 @@ SCHEMA_ID = "https://fallgate.dev/schemas/fallgate-policies.schema.json"
 def json_schema() -> dict[str, Any]:
     """The schema of one policy document of any kind."""
     records = [METADATA_RECORD, *(kind.spec for kind in KINDS)]
-    definitions = {record.schema()["$ref"].rsplit("/", 1)[1]: record.definition() for record in all_records(records)}
+    definitions = {record.schema_name: record.definition() for record in all_records(records)}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": SCHEMA_ID,

@@ -152,9 +152,14 @@ class Record(Generic[R]):
     def _key_list(self) -> str:
         return ", ".join(key.name for key in self.keys[:4]) + (", ..." if len(self.keys) > 4 else "")
 
+    @property
+    def schema_name(self) -> str:
+        """`DeviceSelector`: the record's name in the JSON Schema."""
+        return "".join(word[:1].upper() + word[1:] for word in self.name.split())
+
     def schema(self) -> Json:
         """A reference to the record's definition."""
-        return {"$ref": f"#/definitions/{self.name.replace(' ', '')}"}
+        return {"$ref": f"#/definitions/{self.schema_name}"}
 
     def definition(self) -> Json:
         """The record as JSON Schema."""

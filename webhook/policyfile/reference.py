@@ -8,7 +8,7 @@ from typing import Any
 
 from webhook.policyfile.common_spec import COMMON_RECORD
 from webhook.policyfile.documents import METADATA_RECORD
-from webhook.policyfile.field_types import with_article
+from webhook.policyfile.field_types import FieldType, ListOf, MapOf, plural
 from webhook.policyfile.json_schemas import all_records
 from webhook.policyfile.kind import Kind
 from webhook.policyfile.kinds import KINDS
@@ -23,10 +23,11 @@ _INTRODUCTION = """\
 A policy folder holds YAML documents of `apiVersion: fallgate.dev/v1alpha1`, in one or many files. They are read by the rules
 of YAML 1.2: `off`, `on`, `yes`, `no` and dates are text and need no quotes. Unknown keys are errors. Files are loaded whole or
 not at all: one mistake anywhere keeps the last good set in force. `fallgate check DIR` reports every mistake with its place.
-Editors check and complete policy files by `policies/schema/fallgate-policies.schema.json`; the first line of a file can say so:
+Editors check and complete policy files by `policies/schema/fallgate-policies.schema.json`; a file's first line can say where
+that is:
 
 ```yaml
-# yaml-language-server: $schema=https://fallgate.dev/schemas/fallgate-policies.schema.json
+# yaml-language-server: $schema=../schema/fallgate-policies.schema.json
 ```
 
 A *glob* is a name in which `*` stands for any characters, `?` for one and `[ab]` for one of several. A *date* (`2027-06-30`)
@@ -73,9 +74,8 @@ def _kind(kind: Kind[Any], described: set[str]) -> Iterator[str]:
     yield f"\n## {kind.name}\n"
     yield f"{kind.doc}\n"
     yield f"```yaml\n{kind.example}```\n"
-    common = {key.name for key in COMMON_RECORD.keys} if kind.spec.keys[0].name == "mode" and len(kind.spec.keys) > 3 else set()
-    own = [key for key in kind.spec.keys if key.name not in common or key not in COMMON_RECORD.keys]
-    if common:
+    own = [key for key in kind.spec.keys if key not in COMMON_RECORD.keys]
+    if len(own) < len(kind.spec.keys) and "overridable" in [key.name for key in kind.spec.keys]:
         yield "Besides [the keys of every rule policy](#every-rule-policy):\n"
     yield from _rows(own, "spec.")
     for record in all_records([kind.spec]):
@@ -105,13 +105,30 @@ def _rows(keys: Any, prefix: str) -> Iterator[str]:
 
 
 def _value(key: Key[Any]) -> str:
-    phrase = with_article(key.type.phrase)
+    phrase = _linked(key.type)
     if key.required:
         return f"{phrase}; required"
     if key.shown is None:
         return phrase
     shown = key.shown if isinstance(key.shown, str) else json.dumps(key.shown)
     return f"{phrase}; default `{shown}`"
+
+
+def _linked(value: FieldType[Any]) -> str:
+    """The type's phrase; records in it lead to their section."""
+    match value:
+        case Record():
+            return f"[{value.name}](#{_anchor(value.name)})"
+        case ListOf(item=Record() as record):
+            return f"list of [{plural(record.name)}](#{_anchor(record.name)})"
+        case MapOf(key=key, value=Record() as record):
+            return f"mapping from {plural(key.phrase)} to [{plural(record.name)}](#{_anchor(record.name)})"
+        case _:
+            return value.phrase
+
+
+def _anchor(heading: str) -> str:
+    return heading.lower().replace(" ", "-")
 
 
 def _cel_variables() -> Iterator[str]:

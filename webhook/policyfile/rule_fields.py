@@ -35,5 +35,5 @@ def _warn_reserved(spot: Spot, value: str) -> None:
     spot.warn(f'this release does not look for "{value}" yet: naming it has no effect')
 
 
-RULE_ID = Text(phrase="rule id", pattern=_FORM, explain=_EXPLAIN, note=_check_rule)
-RULE_OR_REASON = Text(phrase="rule id or reason", pattern=_FORM, explain=_EXPLAIN, note=_check_rule_or_reason)
+RULE_ID = Text(phrase="rule id", pattern=_FORM, max_length=100, explain=_EXPLAIN, note=_check_rule)
+RULE_OR_REASON = Text(phrase="rule id or reason", pattern=_FORM, max_length=100, explain=_EXPLAIN, note=_check_rule_or_reason)

@@ -21,7 +21,8 @@ def _use_model(spot: Spot, value: str) -> None:
 
 _MODEL_USE = Text(
     phrase="model name",
-    pattern=r"[a-z0-9._-]+",
+    pattern="[a-z0-9._-]+",
+    max_length=100,
     explain="the name or an alias of one model of a ShapeCatalog, without * or {}",
     note=_use_model,
 )

@@ -22,6 +22,8 @@ from webhook.policyfile.yaml_nodes import Mapping, Node, Scalar, Sequence, core_
 MAX_BYTES = 2 * 1024 * 1024
 #: Values in one document, aliases expanded.
 MAX_NODES = 50_000
+#: Faults of the YAML itself after which the rest of a file is left alone: every one means to begin anew.
+MAX_FAULTS = 100
 #: Lists and mappings within one another. The format itself needs 10.
 MAX_DEPTH = 40
 
@@ -48,7 +50,7 @@ def read_documents(name: str, data: bytes) -> Documents:
     if source is None:
         return found
     start = 0
-    while start < len(source.text):
+    while start < len(source.text) and len(found.problems) < MAX_FAULTS:
         try:
             _compose_all(source, start, found)
             break

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
-from webhook.policyfile.field_types import ListOf, OneOf, Text
+from webhook.policyfile.field_types import ListOf, OneOf
 from webhook.policyfile.formats import DNS_SUBDOMAIN, GLOB, SENTENCE, USER_GLOB
 from webhook.policyfile.instants import Instant
 from webhook.policyfile.kind import Kind
@@ -19,9 +20,7 @@ def _use_policy(spot: Spot, value: str) -> None:
     spot.reading.policy_uses.append(NamedPlace(value, spot.place))
 
 
-_POLICY_NAME = Text(
-    phrase="policy name", pattern=DNS_SUBDOMAIN.pattern, explain="the metadata.name of a policy", note=_use_policy
-)
+_POLICY_NAME = replace(DNS_SUBDOMAIN, phrase="policy name", explain="the metadata.name of a policy", note=_use_policy)
 _NAMESPACES = optional("namespaces", ListOf(GLOB, minimum=1, unique=True), "Namespaces, with `*`.", ())
 _USERS = optional("users", ListOf(USER_GLOB, minimum=1, unique=True), "Users who send the request, with `*`.", ())
 _GROUPS = optional("groups", ListOf(USER_GLOB, minimum=1, unique=True), "Groups of the user, with `*`: one suffices.", ())

@@ -58,7 +58,7 @@ def _check_existing(values: Values) -> None:
 
 
 _EXISTING_RECORD = Record(
-    name="existing controllers",
+    name="existing",
     doc="Pods of controllers older than a date keep coming back after a drain; they are judged more gently for a while.",
     keys=(_CREATED_BEFORE, _MODE, _UNTIL),
     build=lambda values: Existing(created_before=values[_CREATED_BEFORE], mode=values[_MODE], until=values[_UNTIL]),

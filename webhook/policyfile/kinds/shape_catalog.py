@@ -18,7 +18,7 @@ from webhook.policyfile.spot import Spot
 from webhook.rulekit.policies import CatalogModel
 
 _ATTRIBUTE = r"\{([a-z0-9][-a-z0-9.]*/)?[A-Za-z_][A-Za-z0-9_]*\}"
-_PART = "[a-z0-9._-]"
+_FIRST, _REST = "[a-z0-9]", "[a-z0-9._-]*"
 #: `2x`, `1-4x`, `*x` count devices in a declaration, so they cannot be names.
 _COUNT = re.compile(r"([0-9]+(-[0-9]+)?)?x")
 
@@ -30,7 +30,7 @@ def _check_name(spot: Spot, value: str) -> None:
 
 _MODEL_NAME = Text(
     phrase="model name",
-    pattern=f"(?=[a-z0-9{{]){_PART}*({_ATTRIBUTE}{_PART}*)?(?<=[a-z0-9}}])",
+    pattern=f"{_FIRST}({_REST}{_FIRST})?|({_FIRST}{_REST})?{_ATTRIBUTE}({_REST}{_FIRST})?",
     max_length=100,
     explain="lower-case letters, digits, '-', '.' and '_'; one {attribute} stands for the value of a device's attribute",
     note=_check_name,

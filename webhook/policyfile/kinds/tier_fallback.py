@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from webhook.policyfile.common_spec import MODE, OVERRIDABLE, TIERLESS_MATCH, header
-from webhook.policyfile.field_types import Flag, ListOf, OneOf, OneOrMore, Text
-from webhook.policyfile.formats import GLOB, LABEL_KEY, LABEL_VALUE
+from webhook.policyfile.field_types import Flag, ListOf, OneOf, OneOrMore
+from webhook.policyfile.formats import DNS_SUBDOMAIN, GLOB, LABEL_KEY, LABEL_VALUE
 from webhook.policyfile.kind import Kind
 from webhook.policyfile.record import Record, Values, needed, optional
 from webhook.policyfile.shape_entries import SHAPE_ENTRY
@@ -96,9 +97,10 @@ _LABELS = optional(
 _LOCAL_QUEUES = optional(
     "localQueues", Flag(), "Namespaces that have a Kueue LocalQueue.", _DEFAULT_SKIP.local_queues, shown=True
 )
+_SCHEDULER_NAME = replace(DNS_SUBDOMAIN, phrase="scheduler name", explain="as in the pod's spec.schedulerName")
 _SCHEDULERS = optional(
     "schedulerNames",
-    ListOf(Text(phrase="scheduler name", pattern=r"\S+", explain="as in the pod's spec.schedulerName"), unique=True),
+    ListOf(_SCHEDULER_NAME, unique=True),
     "Schedulers that cannot place lists, as in the pod's `schedulerName`.",
     (),
 )
