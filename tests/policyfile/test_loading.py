@@ -71,12 +71,12 @@ spec: {driver: gpu.example.com, extendedResources: [example.com/gpu]}
 
 
 def test_a_catalog(every_key: PolicySet) -> None:
-    family, plain = every_key.catalog
+    family, _, bare = every_key.catalog
     assert (family.name, family.aliases) == ("card-{model}", ("old-card-{model}", "cards"))
     assert (family.driver, family.device_class) == ("gpu.example.com", "gpu.example.com")
     assert family.selector is not None
     assert family.selector.text == "true"
-    assert (plain.name, plain.device_class, plain.selector, plain.examples) == ("plain", "", None, ())
+    assert (bare.name, bare.device_class, bare.selector, bare.examples) == ("bare", "", None, ())
 
 
 def test_the_examples_of_a_model_are_devices(every_key: PolicySet) -> None:
@@ -158,7 +158,7 @@ def test_the_alternatives_of_a_tier_list(every_key: PolicySet) -> None:
             capacity={"memory": "10Gi", "gpu.example.com/cores": "4"},
         ),
         TierAlternative(name="every-one", model="plain", allocation_mode="All"),
-        TierAlternative(name="half", model="plain", count_factor=Fraction(1, 2)),
+        TierAlternative(name="half", model="card-{model}", count_factor=Fraction(1, 2)),
     )
 
 
@@ -270,7 +270,7 @@ def test_a_model_with_a_mistake_still_has_its_name() -> None:
 apiVersion: fallgate.dev/v1alpha1
 kind: ShapeCatalog
 metadata: {name: c}
-spec: {models: [{name: big, driver: 1}]}
+spec: {models: [{name: big, driver: 1, deviceClassName: x}]}
 ---
 apiVersion: fallgate.dev/v1alpha1
 kind: TierFallback

@@ -21,9 +21,9 @@ def _use_model(spot: Spot, value: str) -> None:
 
 _MODEL_USE = Text(
     phrase="model name",
-    pattern="[a-z0-9._-]+",
+    pattern=r"[a-z0-9._-]*(\{[^{}*\s]+\}[a-z0-9._-]*)?",
     max_length=100,
-    explain="the name or an alias of one model of a ShapeCatalog, without * or {}",
+    explain="the name or an alias of one model of a ShapeCatalog; a glob cannot stand here",
     note=_use_model,
 )
 

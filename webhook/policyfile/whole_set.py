@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from webhook.cel import Verdict
 from webhook.model.device import Device
+from webhook.policyfile.catalog_names import CatalogName, catalog_names
 from webhook.policyfile.documents import Document
 from webhook.policyfile.overlap import clashing_asks
 from webhook.policyfile.source import Place
-from webhook.policyfile.spot import NamedPlace, Reading, meant_hint
-from webhook.policyfile.yaml_nodes import Mapping, Node, Scalar, find
-from webhook.policyfile.yaml_nodes import Sequence as SequenceNode
+from webhook.policyfile.spot import Reading, meant_hint
+from webhook.policyfile.yaml_nodes import find
 from webhook.rulekit.catalog import UNKNOWN
-from webhook.rulekit.globs import could_share_a_name
 from webhook.rulekit.policies import CatalogModel, TierFallback
-
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 
 def check_set(documents: Sequence[Document], reading: Reading, *, complete: bool) -> None:
     """Note what is wrong with the set. `complete` is False when documents are missing from it that could not be read."""
     _check_names(documents, reading)
-    names = list(_catalog_names(documents))
+    names = list(catalog_names(documents))
     _check_model_names(names, reading)
     if complete:
-        _check_model_uses([known.name for known in names], reading)
+        _check_model_uses(names, reading)
         _check_policy_uses(documents, reading)
     _check_examples(documents, reading)
     _check_tiers(documents, reading)
@@ -52,26 +48,7 @@ def _check_names(documents: Sequence[Document], reading: Reading) -> None:
         first.setdefault(key, place)
 
 
-def _catalog_names(documents: Sequence[Document]) -> Iterator[NamedPlace]:
-    """Names and aliases of all models, also of those that could not be read: a mistake in a selector takes no name away."""
-    for document in documents:
-        models = find(document.node, "spec", "models")
-        if document.kind != "ShapeCatalog" or not isinstance(models, SequenceNode):
-            continue
-        for model in models.items:
-            if isinstance(model, Mapping):
-                aliases = model.get("aliases")
-                listed = aliases.items if isinstance(aliases, SequenceNode) else ()
-                yield from _texts((model.get("name"), *listed))
-
-
-def _texts(nodes: Iterable[Node | None]) -> Iterator[NamedPlace]:
-    for node in nodes:
-        if isinstance(node, Scalar) and isinstance(node.value, str):
-            yield NamedPlace(node.text, node.place)
-
-
-def _check_model_names(names: Sequence[NamedPlace], reading: Reading) -> None:
+def _check_model_names(names: Sequence[CatalogName], reading: Reading) -> None:
     first: dict[str, Place] = {}
     for known in names:
         if known.name in first:
@@ -80,21 +57,24 @@ def _check_model_names(names: Sequence[NamedPlace], reading: Reading) -> None:
         first.setdefault(known.name, known.place)
 
 
-def _check_model_uses(names: Sequence[str], reading: Reading) -> None:
-    globs = [_PLACEHOLDER.sub("*", name) for name in names]
+def _check_model_uses(names: Sequence[CatalogName], reading: Reading) -> None:
     for use in reading.model_uses:
-        if not any(could_share_a_name(use.name, glob) for glob in globs):
+        model = next((known for known in names if known.fits(use.name)), None)
+        if model is None:
             _error(reading, use.place, f'no ShapeCatalog has a model "{use.name}"', _suggest(use.name, names))
+        elif not model.in_class:
+            hint = f"add it to the model at {model.place}, or spell the alternative out"
+            _error(reading, use.place, f'model "{use.name}" has no deviceClassName by which it could be asked for', hint)
     for use in reading.shape_uses:
-        if not use.name.startswith(UNKNOWN) and not any(could_share_a_name(use.name, glob) for glob in globs):
+        if not use.name.startswith(UNKNOWN) and not any(known.fits(use.name) for known in names):
             message = f'no model of a ShapeCatalog fits "{use.name}": this shape is never given'
             _warn(reading, use.place, message, _suggest(use.name, names))
 
 
-def _suggest(name: str, names: Sequence[str]) -> str:
+def _suggest(name: str, names: Sequence[CatalogName]) -> str:
     if not names:
         return "there is no ShapeCatalog in these files"
-    return meant_hint(name, names)
+    return meant_hint(name, {known.name for known in names})
 
 
 def _check_policy_uses(documents: Sequence[Document], reading: Reading) -> None:
