@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
-from webhook.cli.console import complain, complain_about
+from webhook.cli.console import complain
 from webhook.cli.exits import FAULT, UNUSABLE
-from webhook.errors import FallgateError, PolicyErrors
+from webhook.errors import FallgateError
 
 #: Command -> what it does, in the order of the help. Its code is loaded when it is used: webhook.cli.<command>.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -61,9 +61,6 @@ class Commands(click.Group):
         """Run the command; see docs/exit-codes.md for what its errors come to."""
         try:
             return super().invoke(ctx)
-        except PolicyErrors as errors:
-            complain_about(errors.problems)
-            ctx.exit(UNUSABLE)
         except FallgateError as error:
             complain(str(error))
             ctx.exit(UNUSABLE)

@@ -41,8 +41,8 @@ class Asked:
     @property
     def label(self) -> str:
         """`ResourceClaim team-a/gpu`"""
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.review.kind or 'object'} {name or '(no name)'}"
+        name = self.name or "(no name)"
+        return f"{self.review.kind} {self.namespace + '/' if self.namespace else ''}{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

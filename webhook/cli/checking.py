@@ -1,4 +1,4 @@
-"""Policy files by themselves: their problems and what was loaded, in every form `check` prints. Pure."""
+"""Policy files by themselves: their problems and what was loaded, in every form `check` prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from webhook.cli.console import STYLES
+from webhook.cli.console import STYLES, stderr
 from webhook.cli.outputs.junit import TestCase
 from webhook.cli.outputs.sarif import Result, SarifRule
 from webhook.errors import PolicyErrors, Problem
@@ -100,6 +100,13 @@ def problem_text(problem: Problem) -> Text:
     for line in rest:
         text.append(f"\n{line}", STYLES["error"] if line.strip() == "^" else "")
     return text
+
+
+def show_problems(problems: Sequence[Problem]) -> None:
+    """Print problems with their carets on the standard error output."""
+    console = stderr()
+    for problem in problems:
+        console.print(problem_text(problem))
 
 
 def checked_text(checked: Checked) -> Iterator[Text]:

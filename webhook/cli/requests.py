@@ -57,7 +57,7 @@ class Judgement:
 def judged(options: RequestOptions) -> Judgement:
     """Read everything the options name and judge it. What cannot be used is reported on the standard error output.
 
-    Raises InputError, PolicyErrors, FleetError when there is nothing to judge, or nothing to judge it by.
+    Raises InputError, FleetError when there is nothing to judge, or nothing to judge it by.
     """
     policies = read_policies(options.policy_paths, options.packs)
     cluster = read_cluster(

@@ -13,6 +13,7 @@ from rich.text import Text
 from webhook.cli.app import own_version
 from webhook.cli.console import STYLES, complain_about, show
 from webhook.cli.exits import OK, REFUSED, UNUSABLE, worst
+from webhook.cli.inputs.policies import load_policies
 from webhook.cli.inputs.policy_tests import load_objects, policies_beside, read_tests_file, tests_files
 from webhook.cli.options import REPORT_FORMATS, now_option, output_option
 from webhook.cli.outputs.documents import as_documents
@@ -20,7 +21,6 @@ from webhook.cli.outputs.junit import TestCase, as_junit
 from webhook.cli.outputs.sarif import Result, SarifRule, as_sarif
 from webhook.cli.policytests.running import Outcome, run_test
 from webhook.errors import InputError
-from webhook.policyfile import parse_policies
 
 _EPILOG = """\b
 Examples:
@@ -58,7 +58,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], now: datetime | None,
 
 
 def _run(file: Path, tests: Any, now: datetime) -> Iterator[Outcome]:
-    policies = parse_policies(policies_beside(file, tests))
+    policies = load_policies(policies_beside(file, tests))
     for test in tests.tests:
         try:
             yield run_test(test, tests.source, load_objects(file, test), policies, now)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from webhook.cli.checking import show_problems
 from webhook.cli.console import complain_about
-from webhook.errors import InputError
+from webhook.errors import InputError, PolicyErrors
 from webhook.folder.policy_files import read_policy_files
 from webhook.policyfile import parse_policies_with_warnings
 from webhook.rulekit.policies import PolicySet
@@ -41,9 +42,9 @@ def pack_folder(name: str) -> Path:
 
 
 def read_policies(paths: Sequence[str], packs: Sequence[str] = ()) -> PolicySet:
-    """The policies in force. Warnings about them are printed.
+    """The policies in force. What is wrong with them is printed.
 
-    Raises InputError when none are named, PolicyErrors when the files have mistakes.
+    Raises InputError when none are named, and as `load_policies` does.
     """
     if not paths and not packs:
         raise InputError(
@@ -54,11 +55,22 @@ def read_policies(paths: Sequence[str], packs: Sequence[str] = ()) -> PolicySet:
 
 
 def read_optional_policies(paths: Sequence[str], packs: Sequence[str] = ()) -> PolicySet:
-    """The policies in force, none when none are named. Warnings about them are printed.
+    """As `read_policies`, but none when none are named."""
+    return load_policies(policy_files(paths, packs))
 
-    Raises InputError for what cannot be read, PolicyErrors when the files have mistakes.
+
+def load_policies(files: Sequence[File]) -> PolicySet:
+    """The files as one policy set. What is wrong with them is printed.
+
+    Raises InputError when they have mistakes: part of a policy set is none.
     """
-    policies, warnings = parse_policies_with_warnings(policy_files(paths, packs))
+    try:
+        policies, warnings = parse_policies_with_warnings(files)
+    except PolicyErrors as errors:
+        show_problems(errors.problems)
+        mistakes = sum(not problem.warning for problem in errors.problems)
+        what = f"{mistakes} mistake{'' if mistakes == 1 else 's'}"
+        raise InputError(f"the policies have {what} and are not in force: nothing was judged") from errors
     complain_about(warnings)
     return policies
 

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import yaml
 
+from webhook.folder.scalars import resolve
+
 DocumentFormat = Literal["json", "yaml"]
 
 
@@ -55,7 +57,11 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = "|" if "\n" in text else None
+    # kubectl takes more for numbers and booleans than PyYAML does: `1e3`, `y`.
+    if style is None and resolve(text) != text:
+        style = "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _represent_text)

@@ -1,0 +1,161 @@
+"""`fallgate explain`: what may be given, device by device."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.build import alternative, claim, device, device_slice, exactly, first_available, pod, template
+
+BASE = ("--policies", "policies", "--fleet", "fleet")
+BOTH = first_available(
+    "gpu",
+    alternative("big", "h100.example.com"),
+    alternative("pair", "gpu.nvidia.com", 'device.attributes["gpu.nvidia.com"].productName.contains("A100")', count=2),
+)
+
+
+@pytest.fixture
+def explained(run: Any, write: Callable[..., str]) -> Callable[..., list[Any]]:
+    """The JSON of some objects."""
+
+    def explained(*objects: Any) -> list[Any]:
+        result = run("explain", write("in.yaml", *objects), *BASE, "-o", "json")
+        assert (result.exit_code, result.stderr) == (0, "")
+        return [json.loads(line) for line in result.stdout.splitlines()]
+
+    return explained
+
+
+def test_text_of_a_pod(run: Any, write: Callable[..., str]) -> None:
+    declared = {"annotations": {"fallgate.dev/compatible-shapes": "h100-80gb"}}
+    trainer = pod("trainer", templates={"acc": "both", "other": "gone"}, meta=declared, nodeSelector={"no": "such"})
+    result = run("explain", write("in.yaml", trainer), write("t.yaml", template("both", BOTH)), *BASE)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(
+        "Pod team-a/trainer  in.yaml:1\n"
+        "  0 of 2 nodes can be its node\n"
+        '  not found: spec.resourceClaims[1] "other" -> ResourceClaimTemplate gone:'
+        " it is neither in the input nor in the fleet\n"
+        '  request acc/gpu  spec.resourceClaims[0] "acc" -> ResourceClaimTemplate both\n'
+        '    declared: "h100-80gb" (Pod trainer)\n'
+        "    1. big: 1x h100.example.com  spec.spec.devices.requests[0].firstAvailable[0]\n"
+        "      uncertain: none of the devices that match can be used from a feasible node\n"
+    )
+
+
+def test_text_of_a_template(run: Any, write: Callable[..., str]) -> None:
+    body = template("both", BOTH, annotations={"fallgate.dev/compatible-shapes": "h100-80gb"})
+    result = run("explain", write("in.yaml", body), *BASE)
+    assert result.stdout == (
+        "ResourceClaimTemplate team-a/both  in.yaml:1\n"
+        "  request gpu\n"
+        '    declared: "h100-80gb" (ResourceClaimTemplate both)\n'
+        "    1. big: 1x h100.example.com  spec.spec.devices.requests[0].firstAvailable[0]\n"
+        "      may be given 1x h100-80gb, declared\n"
+        "      2 h100-80gb match  on node-h: gpu-0, gpu-1\n"
+        "      4 a100-40gb do not match\n"
+        '        device.attributes["gpu.nvidia.com"].productName.contains("H100")\n'
+        "    2. pair: 2x gpu.nvidia.com  spec.spec.devices.requests[0].firstAvailable[1]\n"
+        "      may be given 2x a100-40gb, not declared\n"
+        "      4 a100-40gb match  node-a (4)\n"
+        "      2 h100-80gb do not match\n"
+        '        device.attributes["gpu.nvidia.com"].productName.contains("A100")\n'
+        "  if the program runs on all of them, add to its annotations:\n"
+        '    fallgate.dev/compatible-shapes: "h100-80gb, 2x a100-40gb"\n'
+    )
+
+
+def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
+    (found,) = explained(claim("both", BOTH, annotations={"fallgate.dev/compatible-shapes": "h100-80gb"}))
+    assert list(found) == ["source", "apiVersion", "kind", "namespace", "name", "requests", "unresolved"]
+    (request,) = found["requests"]
+    assert list(request) == ["name", "podClaim", "via", "alternatives", "declaration", "allocated"]
+    assert (request["name"], request["podClaim"], request["allocated"]) == ("gpu", "", "")
+    assert request["declaration"] == {"text": "h100-80gb", "origin": "ResourceClaim both"}
+    big, pair = request["alternatives"]
+    assert list(big) == [
+        "name",
+        "path",
+        "shapes",
+        "matches",
+        "devices",
+        "errors",
+        "uncertain",
+        "declared",
+        "unreachable",
+    ]
+    assert (big["name"], big["path"]) == ("big", "spec.devices.requests[0].firstAvailable[0]")
+    assert (big["shapes"], big["matches"], big["errors"], big["uncertain"], big["declared"]) == (
+        ["1x h100-80gb"],
+        2,
+        [],
+        "",
+        True,
+    )
+    assert (pair["shapes"], pair["matches"], pair["declared"]) == (["2x a100-40gb"], 4, False)
+    assert big["devices"][-1] == {
+        "driver": "gpu.nvidia.com",
+        "pool": "node-h",
+        "name": "gpu-1",
+        "node": "node-h",
+        "model": "h100-80gb",
+        "outcome": "match",
+        "error": "",
+    }
+    assert [item["outcome"] for item in big["devices"]] == ["no match"] * 4 + ["match"] * 2
+
+
+def test_cel_errors_are_told_by_device(explained: Callable[..., list[Any]], write: Callable[..., str]) -> None:
+    write("fleet/odd.yaml", device_slice("node-o", device("odd", {"type": "gpu"})))
+    (found,) = explained(claim("both", exactly("gpu", "h100.example.com")))
+    (only,) = found["requests"][0]["alternatives"]
+    (error,) = only["errors"]
+    assert error.startswith("gpu.nvidia.com/node-o/odd: ")
+    assert [item["outcome"] for item in only["devices"]] == ["no match"] * 4 + ["match"] * 2 + ["error"]
+
+
+def test_text_of_cel_errors_shows_the_message_and_the_selector(run: Any, write: Callable[..., str]) -> None:
+    write("fleet/odd.yaml", device_slice("node-o", device("odd", {"type": "gpu"})))
+    result = run("explain", write("in.yaml", claim("c", exactly("gpu", "h100.example.com"))), *BASE)
+    lines = result.stdout.splitlines()
+    at = lines.index("      1 ?gpu.nvidia.com/unknown raises a CEL error  on node-o: odd")
+    assert lines[at + 2] == '        in device.attributes["gpu.nvidia.com"].productName.contains("H100")'
+
+
+def test_what_is_not_known_is_uncertain_and_neither_declared_nor_not(explained: Callable[..., list[Any]]) -> None:
+    (found,) = explained(claim("c", exactly("gpu", "gone.example.com")))
+    (only,) = found["requests"][0]["alternatives"]
+    assert (only["shapes"], only["declared"], only["uncertain"]) == ([], None, "DeviceClass gone.example.com is not known")
+
+
+def test_a_selector_that_does_not_compile_is_an_error(explained: Callable[..., list[Any]]) -> None:
+    (found,) = explained(claim("c", exactly("gpu", "gpu.nvidia.com", "device.nope ==")))
+    (only,) = found["requests"][0]["alternatives"]
+    assert only["errors"][0].startswith("a selector does not compile: ")
+    assert only["devices"] == []
+
+
+def test_requests_of_a_pod_name_its_claim_and_their_origin(explained: Callable[..., list[Any]]) -> None:
+    found = explained(template("both", BOTH), pod("p", templates={"acc": "both"}))
+    assert [item["kind"] for item in found] == ["ResourceClaimTemplate", "Pod"]
+    (request,) = found[1]["requests"]
+    assert (request["name"], request["podClaim"]) == ("gpu", "acc")
+    assert request["via"] == 'spec.resourceClaims[0] "acc" -> ResourceClaimTemplate both'
+    assert request["declaration"] == {"text": "", "origin": ""}
+
+
+def test_without_policies_devices_have_no_model_names(run: Any, write: Callable[..., str]) -> None:
+    result = run("explain", write("in.yaml", claim("c", exactly("gpu", "h100.example.com"))), "--fleet", "fleet", "-o", "json")
+    found = json.loads(result.stdout)
+    assert found["requests"][0]["alternatives"][0]["shapes"] == ["1x ?gpu.nvidia.com/NVIDIA H100 80GB HBM3"]
+
+
+def test_an_input_without_anything_to_explain_is_an_error(run: Any, write: Callable[..., str]) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    result = run("explain", write("in.yaml", config), *BASE)
+    assert result.exit_code == 2
+    assert result.stderr == ("error: there is nothing to explain: the input has no claim, template, pod or workload\n")
