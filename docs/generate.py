@@ -1,15 +1,18 @@
-"""Writes the generated pages: one per rule, from its docstring, its reasons and the first manifest that it refuses.
+"""Writes the generated pages: one per rule, from its docstring, its reasons and the first manifest that it refuses; the
+reference of the policy format and its JSON Schema, from the definitions that read the files.
 
 `python -m docs.generate` writes them; the test suite checks that they are what this would write.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from inspect import getmodule
 from pathlib import Path
 
+from webhook.policyfile import json_schema, policy_reference
 from webhook.rulekit.rule import Rule
 from webhook.rules import ALL
 
@@ -31,6 +34,12 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield RULES / "README.md", _INDEX + "".join(_row(rule) for rule in ALL)
     for rule in ALL:
         yield RULES / f"{rule.id}.md", _page(rule)
+
+
+def policy_format() -> Iterator[tuple[Path, str]]:
+    """What is published of the policy format: where it goes, and its text."""
+    yield ROOT / "docs" / "policy-reference.md", policy_reference()
+    yield ROOT / "policies" / "schema" / "fallgate-policies.schema.json", json.dumps(json_schema(), indent=2) + "\n"
 
 
 def _row(rule: Rule) -> str:
@@ -85,7 +94,7 @@ def main() -> int:
     RULES.mkdir(parents=True, exist_ok=True)
     for stale in set(RULES.glob("*.md")) - set(wanted):
         stale.unlink()
-    for path, text in wanted.items():
+    for path, text in (*wanted.items(), *policy_format()):
         path.write_text(text)
     return 0
 

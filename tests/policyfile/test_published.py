@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from tests.policyfile.publish import ROOT, published
+from docs.generate import ROOT, policy_format
 from webhook.policyfile import json_schema, parse_policies_with_warnings, policy_reference
 from webhook.policyfile.kinds import KINDS
 from webhook.policyfile.yaml_nodes import plain
@@ -33,9 +33,9 @@ def errors(validator: Draft7Validator, document: Any) -> list[str]:
     return [error.message for error in validator.iter_errors(document)]
 
 
-@pytest.mark.parametrize(("path", "text"), published().items(), ids=lambda item: getattr(item, "name", ""))
+@pytest.mark.parametrize(("path", "text"), policy_format(), ids=lambda item: getattr(item, "name", ""))
 def test_what_is_published_is_up_to_date(path: Path, text: str) -> None:
-    assert path.read_text() == text, "run: python tests/policyfile/publish.py"
+    assert path.read_text() == text, "run `make docs`"
 
 
 def test_the_schema_is_a_schema() -> None:

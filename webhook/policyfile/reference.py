@@ -16,7 +16,7 @@ from webhook.policyfile.record import Key, Record
 from webhook.rulekit.claim_rule_variables import OBJECT_TYPES, VARIABLES, Variable
 
 _INTRODUCTION = """\
-<!-- Written from webhook/policyfile by `python tests/policyfile/publish.py`. Do not edit. -->
+<!-- Written from webhook/policyfile by `make docs`. Do not edit. -->
 
 # Policy files
 
