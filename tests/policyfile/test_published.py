@@ -33,7 +33,7 @@ def errors(validator: Draft7Validator, document: Any) -> list[str]:
     return [error.message for error in validator.iter_errors(document)]
 
 
-@pytest.mark.parametrize(("path", "text"), policy_format(), ids=lambda item: getattr(item, "name", ""))
+@pytest.mark.parametrize(("path", "text"), list(policy_format()), ids=lambda item: getattr(item, "name", ""))
 def test_what_is_published_is_up_to_date(path: Path, text: str) -> None:
     assert path.read_text() == text, "run `make docs`"
 
