@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from webhook.cel.library.numbers import format_float
 from webhook.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -18,6 +19,7 @@ from webhook.cel.values import (
     Optional,
     UInt,
     find,
+    go_type,
     type_name,
 )
 
@@ -31,12 +33,25 @@ def go_text(value: object) -> str:
     """A plain value as messages show it."""
     if value is None:
         return "null"
+    if type(value) is float:
+        return format_float(value)
     return str(value).lower() if type(value) is bool else str(value)
+
+
+_KEY_TYPES = {str, int, UInt, bool, float}
+
+
+def check_key(key: Any) -> None:
+    """An error unless the value is of a type that may be looked up."""
+    if type(key) not in _KEY_TYPES:
+        raise EvaluationError(f"invalid qualifier type: {go_type(key)}")
 
 
 def get(container: Any, key: Any) -> Any:
     """container[key] or container.key"""
     kind = type(container)
+    if type(key) is not str and container is not NONE:
+        check_key(key)
     if kind is dict or kind is DomainMap:
         found = find(container, key)
         if found is MISSING:
@@ -56,6 +71,7 @@ def get_optional(container: Any, key: Any) -> Any:
     """container[?key] or container.?key"""
     if container is NONE:
         return NONE
+    check_key(key)
     found = _find(container.value if type(container) is Optional else container, key)
     return NONE if found is MISSING else Optional(found)
 

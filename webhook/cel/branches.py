@@ -13,7 +13,6 @@ from webhook.cel.values import (
     MISSING,
     NONE,
     UINT_MAX,
-    AbortedError,
     EvaluationError,
     Optional,
     UInt,
@@ -103,7 +102,7 @@ def membership(value: Closure, elements: list[Any]) -> Closure:
         if kind is str:
             return wanted in texts
         if kind is Semver:
-            raise AbortedError("internal error: runtime error: hash of unhashable type cel.Semver")
+            map_key(wanted)  # says so
         return kind in _HASHED and (kind, wanted) in others
 
     return run

@@ -13,7 +13,7 @@ from webhook.cel.code import Closure, Code, Frame, constant, measured
 from webhook.cel.equality import equal, equal_or_false
 from webhook.cel.library.table import Function, Overload, accepts, python_type, signature
 from webhook.cel.types import BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type
-from webhook.cel.values import EvaluationError, no_such_overload
+from webhook.cel.values import AbortedError, EvaluationError, go_type, no_such_overload
 
 _NEVER_LARGE = {BOOL, INT, UINT, DOUBLE, TIMESTAMP, DURATION}
 _FOLDED_MEMBERS = frozenset({"-_", "!_"})
@@ -23,6 +23,8 @@ def compile_call(
     function: Function, overloads: Sequence[Overload], args: Sequence[Code], types: Sequence[Type], result: Type
 ) -> Code:
     """The code of a call whose arguments are compiled."""
+    if function.tracked is not None and len(overloads) == 1 and function.tracked < len(args):
+        return Code(measured(_tracked(function, overloads[0], args)))
     if function.shared is not None:
         run = _shared(function, args)
     elif len(overloads) == 1:
@@ -34,11 +36,41 @@ def compile_call(
     return _folded(run) if args and all(arg.is_constant for arg in args) else Code(run)
 
 
+def _tracked(function: Function, overload: Overload, args: Sequence[Code]) -> Closure:
+    """A call whose cost tracking reads an argument: anything but a proper value there ends the evaluation.
+
+    That argument is looked at first, because the tracking sees it even when another one is an error.
+    """
+    index = function.tracked or 0
+    watched, expected = args[index].run, python_type(overload.params[index])
+    others = tuple((at, arg.run) for at, arg in enumerate(args) if at != index)
+    call = function.shared or overload.call
+    assert call is not None
+
+    def run(frame: Frame) -> Any:
+        try:
+            value: Any = watched(frame)
+        except EvaluationError:
+            raise _conversion_panic("*types.Err", expected) from None
+        values = {at: other(frame) for at, other in others} | {index: value}
+        if type(value) is not expected:
+            raise _conversion_panic(go_type(value), expected)
+        return call(*(values[at] for at in range(len(values))))
+
+    return run
+
+
+def _conversion_panic(actual: str, expected: type | None) -> AbortedError:
+    if expected is int:
+        return AbortedError(f"internal error: interface conversion: ref.Val is {actual}, not types.Int")
+    return AbortedError(f"internal error: interface conversion: {actual} is not traits.Lister: missing method Add")
+
+
 def _folded(run: Closure) -> Code:
     """A call of constants, worked out now; if it fails it fails each time it is run."""
     try:
         return constant(run([None, 0]))
-    except EvaluationError:
+    except (EvaluationError, AbortedError):
         return Code(run)
 
 
@@ -50,10 +82,10 @@ def _shared(function: Function, args: Sequence[Code]) -> Closure:
         specialised = fast(args[0].run, args[1].constant)
         if specialised is not None:
             return specialised
-    return _plain(call, args)
+    return plain_call(call, args)
 
 
-def _plain(call: Callable[..., Any], args: Sequence[Code]) -> Closure:
+def plain_call(call: Callable[..., Any], args: Sequence[Code]) -> Closure:
     """A call without type tests."""
     if len(args) == 1:
         only = args[0].run
@@ -73,10 +105,10 @@ def _guarded(function: Function, overload: Overload, args: Sequence[Code], types
     call = overload.call
     assert call is not None, overload.id
     if function.plain_errors:  # the implementation tests for itself
-        return _text_test(call, args) if len(args) == 2 else _plain(call, args)
+        return plain_call(call, args)
     unsure = [index for index, pair in enumerate(zip(overload.params, types, strict=True)) if _needs_test(*pair)]
     if not unsure:
-        return _plain(call, args)
+        return plain_call(call, args)
     if unsure == [0] and len(args) <= 2:
         return _first_guarded(function.name, overload, call, args)
     return _all_guarded(function.name, overload, call, args)
@@ -88,10 +120,6 @@ def _needs_test(parameter: Type, argument: Type) -> bool:
     if argument.kind is Kind.DYN:
         return True
     return any(map(_needs_test, parameter.params, argument.params))
-
-
-def _text_test(call: Callable[..., Any], args: Sequence[Code]) -> Closure:
-    return _plain(call, args)
 
 
 def _first_guarded(name: str, overload: Overload, call: Callable[..., Any], args: Sequence[Code]) -> Closure:

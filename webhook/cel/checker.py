@@ -225,7 +225,7 @@ class _Checker:
             found = self._try_overload(overload, types)
             if found is not None:
                 fitting.append(overload)
-                result = found if result is None or result == found or is_dyn(result) else DYN
+                result = found if result is None or result == found else DYN
         if result is None:
             return self._no_overload(node, function.name, types, member=member)
         self.checked.calls[node] = Resolution(function, tuple(fitting), namespaced)

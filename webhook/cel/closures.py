@@ -12,14 +12,16 @@ from typing import Any, Protocol
 
 from webhook.cel import access, branches, folds
 from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
-from webhook.cel.calls import compile_call
+from webhook.cel.calls import compile_call, plain_call
 from webhook.cel.checker import Checked
-from webhook.cel.code import FIRST_SLOT, Closure, Code, Frame, constant
+from webhook.cel.code import FIRST_SLOT, Closure, Code, Frame, constant, measured
 from webhook.cel.device import Lookup, Path
 from webhook.cel.library.conversions import AT_COMPILE_TIME
 from webhook.cel.library.operators import contains
-from webhook.cel.library.regex import PATTERN_ARGUMENT, PatternError, compiled
-from webhook.cel.problems import ExpressionError, problem
+from webhook.cel.library.regex import WITH_PATTERN, PatternError, compiled, with_pattern
+from webhook.cel.library.table import signature
+from webhook.cel.problems import CompileProblem, ExpressionError, problem
+from webhook.cel.types import Kind
 from webhook.cel.values import (
     NONE,
     EvaluationError,
@@ -83,6 +85,8 @@ class Compiler:
         type_value = self.checked.type_names.get(node)
         if type_value is not None:
             return constant(type_value, literal=True)
+        if self.checked.types[node].kind is Kind.TYPE:  # the scheduler's library knows no variables that hold types
+            raise ExpressionError(_holds_type(node.name, node))
         local = self._local(node)
         return local.code if local is not None else Code(self.roots.variable(node.name))
 
@@ -120,23 +124,28 @@ class Compiler:
         args = (target, *node.args) if target is not None else node.args
         codes = [self.compile(argument) for argument in args]
         types = [self.checked.types[argument] for argument in args]
+        if node.function in WITH_PATTERN and codes[1].literal and type(codes[1].constant) is str:
+            return self._pattern_call(node, codes)
         code = compile_call(resolution.function, resolution.overloads, codes, types, self.checked.types[node])
         return self._with_constants(node, codes, code)
 
     def _with_constants(self, node: Call, args: list[Code], code: Code) -> Code:
-        """Conversions and patterns of literals must work, or the expression is refused."""
+        """Conversions of literals must work, or the expression is refused."""
         if node.function in AT_COMPILE_TIME and len(args) == 1 and args[0].literal:
             try:
                 return constant(code.run([None, 0]), literal=True)
             except EvaluationError as error:
                 raise ExpressionError(problem(f"program instantiation failed: {error.message}", node.at)) from None
-        index = PATTERN_ARGUMENT.get(node.function)
-        if index is not None and args[index].literal and type(args[index].constant) is str:
-            try:
-                compiled(args[index].constant)
-            except PatternError as error:
-                raise ExpressionError(problem(f"program instantiation failed: {error}", node.at)) from None
         return code
+
+    def _pattern_call(self, node: Call, args: list[Code]) -> Code:
+        """A search for a constant pattern, which must be one."""
+        try:
+            call = with_pattern(node.function, compiled(args[1].constant))
+        except PatternError as error:
+            raise ExpressionError(problem(f"program instantiation failed: {error}", node.at)) from None
+        run = plain_call(call, [args[0], *args[2:]])
+        return Code(measured(run) if node.function == "findAll" else run)
 
     def _logic(self, node: Call) -> Code:
         terms = [self._run(term) for term in node.args]
@@ -176,7 +185,7 @@ class Compiler:
             if value is NONE:
                 return NONE
             if type(value) is not Optional:
-                raise no_such_overload()
+                raise no_such_overload(signature("hasValue", value))
             frame[slot] = value.value
             return Optional(result(frame)) if wrap else result(frame)
 
@@ -186,9 +195,19 @@ class Compiler:
         path = self.roots.path(node, self._lookup)
         if path is not None:
             return Code(path)
-        operand, key = self._run(node.args[0]), self._run(node.args[1])
+        operand, key = self._run(node.args[0]), self._key(node.args[1])
         reach = access.get if node.function == "_[_]" else access.get_optional
         return Code(lambda frame: reach(operand(frame), key(frame)))
+
+    def _key(self, node: Node) -> Closure:
+        """A key or index; a literal must be of a type that can be one."""
+        code = self.compile(node)
+        if code.literal:
+            try:
+                access.check_key(code.constant)
+            except EvaluationError as error:
+                raise ExpressionError(problem(f"program instantiation failed: {error.message}", node.at)) from None
+        return code.run
 
     def _or(self, node: Call) -> Code:
         if node.target is None:
@@ -272,8 +291,12 @@ class Compiler:
 
     def _let(self, node: Fold) -> Code:
         value = self.compile(node.initial)
+        if self.checked.types[node.initial].kind is Kind.TYPE:
+            raise ExpressionError(_holds_type(node.accumulator, node))
         if value.is_constant:
-            return self._within({node.accumulator: Local(value)}, node.result)
+            known = Local(Code(value.run, value.constant))
+            result = self._within({node.accumulator: known}, node.result)
+            return Code(result.run, result.constant)
         slot = self._new_slot()
         path = self.roots.alias(node.initial, self._lookup)
         result = self._within({node.accumulator: Local(Code(folds.lazy(slot, value.run)), path)}, node.result)
@@ -288,6 +311,10 @@ class Compiler:
     def _new_slot(self) -> int:
         self.slots += 1
         return self.slots - 1
+
+
+def _holds_type(name: str, node: Node) -> CompileProblem:
+    return problem(f"program instantiation failed: reference to undefined type: {name}", node.at)
 
 
 _COMPILERS: dict[str, Callable[[Compiler, Any], Code]] = {

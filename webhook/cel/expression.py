@@ -106,6 +106,8 @@ def _compile_cached(text: str, declared: _Declared, result: ResultType) -> Expre
         return error.problems
     except (RecursionError, TypeTooLargeError):
         return (CompileProblem("expression is nested too deeply", 1, 1),)
+    except AbortedError as error:
+        return (CompileProblem(error.message, 1, 1),)
     except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
         return (CompileProblem(f"internal error: {type(error).__name__}", 1, 1),)
 

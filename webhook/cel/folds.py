@@ -9,22 +9,17 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from webhook.cel.access import go_text
 from webhook.cel.ast import Call, Fold, ListNode, MapNode, Node, Select
 from webhook.cel.code import STEPS, Closure, Frame
 from webhook.cel.values import (
-    Absent,
     DomainMap,
-    Duration,
     EvaluationError,
-    Optional,
-    Timestamp,
-    TypeValue,
-    UInt,
+    go_type,
     key_value,
     limit_exceeded,
     map_key,
     no_such_overload,
-    type_name,
 )
 
 _NODES_PER_STEP = 8
@@ -85,7 +80,7 @@ def _singles(values: Any) -> Iterator[tuple[Any, Any]]:
         return ((value, None) for value in values)
     if kind is dict or kind is DomainMap:
         return ((key_value(key), None) for key in values)
-    raise EvaluationError(f"got '{_go_type(values)}', expected iterable type")
+    raise EvaluationError(f"got '{go_type(values)}', expected iterable type")
 
 
 def _pairs(values: Any) -> Iterator[tuple[Any, Any]]:
@@ -94,28 +89,7 @@ def _pairs(values: Any) -> Iterator[tuple[Any, Any]]:
         return iter(enumerate(values))
     if kind is dict or kind is DomainMap:
         return ((key_value(key), value) for key, value in values.items())
-    raise EvaluationError(f"unsupported comprehension range type: {_go_type(values)}")
-
-
-_GO_TYPES = {
-    bool: "types.Bool",
-    int: "types.Int",
-    UInt: "types.Uint",
-    float: "types.Double",
-    str: "types.String",
-    bytes: "types.Bytes",
-    type(None): "types.Null",
-    Duration: "types.Duration",
-    Timestamp: "types.Timestamp",
-    TypeValue: "*types.Type",
-    Optional: "*types.Optional",
-    Absent: "*types.Optional",
-}
-
-
-def _go_type(value: object) -> str:
-    name = type_name(value)
-    return _GO_TYPES.get(type(value), f"cel.{name.rpartition('.')[2]}" if "kubernetes" in name else f"types.{name}")
+    raise EvaluationError(f"unsupported comprehension range type: {go_type(values)}")
 
 
 def quantifier(loop: Turns, predicate: Closure, decisive: bool) -> Closure:
@@ -174,7 +148,7 @@ def _merge(result: dict[Any, Any], entries: Any) -> None:
         raise no_such_overload("cel.@mapInsert")
     for key, value in entries.items():
         if key in result:
-            raise EvaluationError(f"insert failed: key {key_value(key)} already exists")
+            raise EvaluationError(f"insert failed: key {go_text(key_value(key))} already exists")
         result[key] = value
 
 

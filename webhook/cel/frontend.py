@@ -136,6 +136,8 @@ class _Builder:
         if len(children) == 1:
             return _usable(operand)
         signs = children[0]
+        if type(operand) is Literal and operand.value == INT_MIN and operand.depth == 1:
+            _fail("invalid int literal", signs[-1])  # the last minus was one of several
         if signs[0] == "-" and type(operand) is _Overflow:
             return Literal(operand.at, 1, INT_MIN)
         if len(signs) % 2 == 0:

@@ -16,7 +16,17 @@ from webhook.cel.problems import CompileProblem, ExpressionError
 from webhook.cel.references import Reference, references_of
 from webhook.cel.types import BOOL, DYN, TypeTooLargeError, format_type
 from webhook.cel.validators import validate
-from webhook.cel.values import AbortedError, CelError, EvaluationError, type_name
+from webhook.cel.values import (
+    AbortedError,
+    Absent,
+    CelError,
+    DomainMap,
+    EvaluationError,
+    Optional,
+    TypeValue,
+    UInt,
+    type_name,
+)
 from webhook.model.device import Device
 
 _CACHED_SELECTORS = 2_048
@@ -54,7 +64,32 @@ class Selector:
             return MATCH
         if value is False:
             return NO_MATCH
-        return CelError(f"CEL result of type {type_name(value)} could not be converted to bool")
+        return _converted(value)
+
+
+def _converted(value: object) -> Outcome:
+    """What the scheduler makes of a result that is no bool: only an optional bool will do."""
+    inner = value.value if type(value) is Optional else value
+    if type(value) is Optional and type(inner) is bool:
+        return MATCH if inner else NO_MATCH
+    reason = _REASONS.get(type(inner))
+    if reason is None:
+        reason = f"type conversion error from '{type_name(inner).rpartition('.')[2]}' to 'bool'"
+    return CelError(f"CEL result of type {type_name(value)} could not be converted to bool: {reason}")
+
+
+_REASONS: dict[type, str] = {
+    int: "unsupported type conversion from 'int' to bool",
+    UInt: "unsupported type conversion from 'uint' to bool",
+    str: "unsupported native conversion from string to 'bool'",
+    float: "type conversion error from Double to 'bool'",
+    bytes: "type conversion error from Bytes to 'bool'",
+    list: "type conversion error from list to 'bool'",
+    dict: "type conversion error from map to 'bool'",
+    DomainMap: "type conversion error from map to 'bool'",
+    TypeValue: "type conversion not supported for 'type'",
+    Absent: "optional.none() dereference",
+}
 
 
 def _internal_error(error: Exception) -> CelError:
@@ -70,6 +105,8 @@ def compile_selector(text: str) -> Selector | tuple[CompileProblem, ...]:
         return error.problems
     except (RecursionError, TypeTooLargeError):
         return (CompileProblem("expression is nested too deeply", 1, 1),)
+    except AbortedError as error:
+        return (CompileProblem(error.message, 1, 1),)
     except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
         return (CompileProblem(_internal_error(error).message, 1, 1),)
 

@@ -68,7 +68,9 @@ def _problems(checked: Checked, node: Node, exempt: bool) -> Iterator[CompilePro
 
 def _entry_type(checked: Checked, node: Node, optional: bool) -> Type:
     type_ = checked.types[node]
-    return type_.params[0] if optional and type_.params else type_
+    if optional and not type_.params:  # this crashes the validator of the scheduler's library
+        raise ExpressionError(problem("internal error: optional entry of unknown type", node.at))
+    return type_.params[0] if optional else type_
 
 
 def _mixed(types: list[Type], nodes: list[Node] | tuple[Node, ...]) -> Iterator[CompileProblem]:

@@ -118,12 +118,14 @@ class OpaqueKey:
 
 
 def map_key(value: object) -> object:
-    """How `value` is stored as the key of a map."""
+    """How `value` is stored as the key of a map. What Go cannot hash ends the evaluation there, and here."""
     kind = type(value)
     if kind is str or kind is int:
         return value
-    if kind in (bool, UInt, float, bytes, type(None), Timestamp, Duration, TypeValue):
+    if kind in (bool, UInt, float, type(None), Timestamp, Duration, TypeValue):
         return TypedKey(kind, value)
+    if kind is bytes or kind is Semver:
+        raise AbortedError(f"internal error: runtime error: hash of unhashable type {go_type(value)}")
     return OpaqueKey(value)
 
 
@@ -215,3 +217,28 @@ def register_type(python_type: type, name: str) -> None:
 def type_name(value: object) -> str:
     """The name of a value's CEL type."""
     return _TYPE_NAMES.get(type(value), type(value).__name__)
+
+
+_GO_TYPES: dict[type, str] = {
+    bool: "types.Bool",
+    int: "types.Int",
+    UInt: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    type(None): "types.Null",
+    Duration: "types.Duration",
+    Timestamp: "types.Timestamp",
+    TypeValue: "*types.Type",
+    Optional: "*types.Optional",
+    Absent: "*types.Optional",
+    DerivedQuantity: "*cel.Quantity",
+    list: "*types.baseList",
+    dict: "*types.baseMap",
+    DomainMap: "cel.mapper",
+}
+
+
+def go_type(value: object) -> str:
+    """The name of the Go type that holds such a value in the scheduler: some messages show it."""
+    return _GO_TYPES.get(type(value)) or f"cel.{type_name(value).rpartition('.')[2]}"

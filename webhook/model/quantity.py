@@ -69,7 +69,12 @@ class Quantity:
         return _sum(self, other)
 
     def __sub__(self, other: Quantity) -> Quantity:
-        return _sum(self, replace(other, unscaled=-other.unscaled))
+        negated = replace(other, unscaled=-other.unscaled)
+        if negated.unscaled > _INT64_MAX and not other.is_big and not self.is_big:
+            # The least int64 has no negative in 64 bits: the API machinery goes on with the number as it is.
+            wrapped = _sum(self, other)
+            return wrapped if not wrapped.is_big else _sum(self, replace(negated, is_big=True))
+        return _sum(self, negated)
 
     def __str__(self) -> str:
         return self.text or _canonical(self)

@@ -6,6 +6,7 @@ part in comparison. Nothing here knows of attributes or CEL.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache, total_ordering
@@ -91,11 +92,15 @@ def _without_zeros(part: str) -> str:
     return stripped if stripped[:1] in tuple("0123456789") else "0" + stripped
 
 
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 def _number(text: str, what: str) -> int:
     if not _DIGITS.fullmatch(text):
-        raise ValueError(f'Invalid character(s) found in {what} number "{text}"')
+        raise ValueError(f"Invalid character(s) found in {what} number {_quoted(text)}")
     if len(text) > 1 and text[0] == "0":
-        raise ValueError(f'{what.capitalize()} number must not contain leading zeroes "{text}"')
+        raise ValueError(f"{what.capitalize()} number must not contain leading zeroes {_quoted(text)}")
     return _uint64(text)
 
 
@@ -115,7 +120,7 @@ def _pre_release(text: str) -> PreRelease:
             raise ValueError(f'Numeric PreRelease version must not contain leading zeroes "{text}"')
         return (0, _uint64(text), "")
     if not _ALPHANUMERIC.fullmatch(text):
-        raise ValueError(f'Invalid character(s) found in prerelease "{text}"')
+        raise ValueError(f"Invalid character(s) found in prerelease {_quoted(text)}")
     return (1, 0, text)
 
 
@@ -123,5 +128,5 @@ def _build(text: str) -> str:
     if not text:
         raise ValueError("Build meta data is empty")
     if not _ALPHANUMERIC.fullmatch(text):
-        raise ValueError(f'Invalid character(s) found in build meta data "{text}"')
+        raise ValueError(f"Invalid character(s) found in build meta data {_quoted(text)}")
     return text

@@ -136,6 +136,8 @@ def _flatten(values: Any, depth: Any = 1) -> list[Any]:
         raise no_such_overload()
     if depth < 0:
         raise EvaluationError("level must be non-negative")
+    if depth * len(values) > MAX_LENGTH:  # the scheduler charges for the depth asked for, not for the depth found
+        raise limit_exceeded()
     flat: list[Any] = []
     _flatten_into(flat, values, depth)
     return flat
@@ -249,20 +251,23 @@ FUNCTIONS: tuple[Function, ...] = (
         ),
         plain_errors=True,
         grows=True,
+        tracked=1,
     ),
     Function(
         "sort",
         tuple(Overload(f"list_{t.name}_sort", (list_of(t),), list_of(t), member=True) for t in _COMPARABLE),
         shared=_sort,
+        tracked=0,
     ),
     Function(
         "@sortByAssociatedKeys",
         tuple(Overload(f"list_{t.name}_sortByAssociatedKeys", (_LIST, list_of(t)), _LIST, member=True) for t in _COMPARABLE),
         shared=_sort_by,
+        tracked=1,
     ),
     Function("lists.range", (Overload("lists_range", (INT,), list_of(INT), _range),), grows=True),
     _member("reverse", "list_reverse", (_LIST,), _LIST, lambda values: values[::-1]),
-    _member("distinct", "list_distinct", (_LIST,), _LIST, _distinct),
+    Function("distinct", (Overload("list_distinct", (_LIST,), _LIST, _distinct, member=True),), tracked=0),
     _sets("contains", _contains_all),
     _sets("equivalent", _equivalent),
     _sets("intersects", _intersects),

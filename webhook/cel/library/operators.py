@@ -40,7 +40,6 @@ from webhook.cel.values import (
     UInt,
     find,
     limit_exceeded,
-    map_key,
     no_such_overload,
 )
 
@@ -185,7 +184,7 @@ def contains(value: Any, container: Any) -> bool:
     if kind is dict:
         return find(container, value) is not MISSING
     if kind is DomainMap:
-        return map_key(value) in container
+        return type(value) is str and value in container
     raise no_such_overload()
 
 
@@ -193,7 +192,7 @@ def size(value: Any) -> int:
     """The number of characters, bytes, elements or entries."""
     if type(value) in (str, bytes, list, dict, DomainMap):
         return len(value)
-    raise no_such_overload("size")
+    raise no_such_overload("" if type(value) in RECEIVERS else "size")
 
 
 def _not_equal(left: Any, right: Any) -> bool:

@@ -5,6 +5,7 @@ A pattern is compiled once and kept. RE2 is told to keep its complaints off stan
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -45,8 +46,7 @@ def _pattern(pattern: str, prefix: str = "") -> Any:
         raise EvaluationError(f"{prefix}{error}") from None
 
 
-def matches(text: Any, pattern: Any) -> bool:
-    """The pattern is found in the text."""
+def _matches(text: Any, pattern: Any) -> bool:
     if type(text) is not str:
         raise no_such_overload("matches")
     if type(pattern) is not str:
@@ -55,17 +55,28 @@ def matches(text: Any, pattern: Any) -> bool:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _pattern(pattern, "Illegal regex: ").search(text)
-    return found[0] if found is not None else ""
+    return _first(_pattern(pattern, "Illegal regex: "), text)
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    return _all(_pattern(pattern, "Illegal regex: "), text, limit)
+
+
+def _found(pattern: Any, text: str) -> bool:
+    return pattern.search(text) is not None
+
+
+def _first(pattern: Any, text: str) -> str:
+    found = pattern.search(text)
+    return found[0] if found is not None else ""
+
+
+def _all(pattern: Any, text: str, limit: int = -1) -> list[str]:
     if limit == 0:
-        _pattern(pattern, "Illegal regex: ")
         return []
     found: list[str] = []
     end = -1
-    for match in _pattern(pattern, "Illegal regex: ").finditer(text):
+    for match in pattern.finditer(text):
         if match.end() == match.start() == end:  # an empty match right behind the last match does not count
             continue
         end = match.end()
@@ -84,7 +95,7 @@ FUNCTIONS: tuple[Function, ...] = (
             Overload("matches", (STRING, STRING), BOOL),
             Overload("matches_string", (STRING, STRING), BOOL, member=True),
         ),
-        shared=matches,
+        shared=_matches,
     ),
     Function("find", (Overload("string_find_string", (STRING, STRING), STRING, _find, member=True),)),
     Function(
@@ -97,5 +108,18 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
 )
 
-# Where the pattern stands among the arguments (receiver included): constant patterns are compiled with the expression.
-PATTERN_ARGUMENT = {"matches": 1, "find": 1, "findAll": 1}
+# With a constant pattern (always the second argument, the receiver included) the pattern is compiled with the expression
+# and these are called: (compiled pattern, text, other arguments).
+WITH_PATTERN: dict[str, Callable[..., Any]] = {"matches": _found, "find": _first, "findAll": _all}
+
+
+def with_pattern(function: str, pattern: Any) -> Callable[..., Any]:
+    """`function` for one compiled pattern, testing the types of its other arguments."""
+    search = WITH_PATTERN[function]
+
+    def call(text: Any, *rest: Any) -> Any:
+        if type(text) is not str or not all(type(number) is int for number in rest):
+            raise no_such_overload()
+        return search(pattern, text, *rest)
+
+    return call

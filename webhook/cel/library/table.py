@@ -42,6 +42,7 @@ class Function:
 
     `shared` computes every overload and tells types apart itself. `plain_errors`: its run-time type errors do not list
     the types. `grows`: its result can be much larger than its operands, so the size counts against the limits.
+    `tracked`: the argument on which the scheduler's cost tracking panics unless it is a value of the parameter's type.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Function:
     shared: Callable[..., Any] | None = None
     plain_errors: bool = False
     grows: bool = False
+    tracked: int | None = None
 
 
 def merge(*tables: tuple[Function, ...]) -> dict[str, Function]:
@@ -63,6 +65,7 @@ def merge(*tables: tuple[Function, ...]) -> dict[str, Function]:
                 known.shared or function.shared,
                 known.plain_errors or function.plain_errors,
                 known.grows or function.grows,
+                known.tracked if function.tracked is None else function.tracked,
             )
         merged[function.name] = function
     return merged
