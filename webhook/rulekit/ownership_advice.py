@@ -37,6 +37,11 @@ def _fields(value: dict[str, Any]) -> str:
     return flow(value)[1:-1]
 
 
+def addition(steering: Steering) -> str:
+    """What node selector terms get."""
+    return f"each node selector term gets {_fields(steering.requirements())}"
+
+
 def affinity_advice(steering: Steering, whose: str, *, has_terms: bool) -> str:
     """The node affinity to write into `whose` spec; `has_terms` when node affinity is required there already."""
     term = steering.requirements()

@@ -19,7 +19,14 @@ from webhook.model.claim import Claim
 from webhook.model.finding import Finding, Severity
 from webhook.model.pod import Pod, Workload
 from webhook.rulekit.ownership import Conflicts, GroupAsks, conflicts, group_asks, sides_asked
-from webhook.rulekit.ownership_advice import affinity_advice, claim_advice, labels_advice, limit_advice, ownership_advice
+from webhook.rulekit.ownership_advice import (
+    addition,
+    affinity_advice,
+    claim_advice,
+    labels_advice,
+    limit_advice,
+    ownership_advice,
+)
 from webhook.rulekit.ownership_asks import asks_of
 from webhook.rulekit.ownership_places import Place, count_of, place_of_claim, place_of_resource
 from webhook.rulekit.ownership_text import first_of, names_of, offered, with_numbers
@@ -102,7 +109,7 @@ def _double_bookings(case: Case) -> Iterator[Finding]:
     found, driver = case.found, case.policy.driver
     if found.both_ways:
         plugin, place = _plugin_place(case, found.both_ways), _dra_place(case, found.both_ways)
-        saying = f"{place.text} and {plugin.text} may be given one device, by DRA and by the device plugin"
+        saying = f"{place.text} and {plugin.text} may be given the same device, one by DRA and one by the device plugin"
         yield _double_booking(case, found.both_ways, place, saying, _one_way_only(case))
     if found.dra_on_plugins:
         place = _dra_place(case, found.dra_on_plugins)
@@ -110,7 +117,7 @@ def _double_bookings(case: Case) -> Iterator[Finding]:
         yield _double_booking(case, found.dra_on_plugins, place, saying, _by_limit(case))
     if found.plugin_on_dras:
         place = _plugin_place(case, found.plugin_on_dras)
-        saying = f"{place.text} may be given devices by the device plugin where DRA owns them"
+        saying = f"{place.text} may be served by the device plugin where DRA owns the devices"
         yield _double_booking(case, found.plugin_on_dras, place, saying, _by_claim(case))
     if found.dra_on_both:
         place = _dra_place(case, found.dra_on_both)
@@ -118,7 +125,7 @@ def _double_bookings(case: Case) -> Iterator[Finding]:
         yield _double_booking(case, found.dra_on_both, place, saying, _by_owner(case, found.dra_on_both, "dra"))
     if found.plugin_on_both:
         place = _plugin_place(case, found.plugin_on_both)
-        saying = f"{place.text} may be given devices by the device plugin that DRA has too"
+        saying = f"{place.text} may be given devices that DRA has too"
         yield _double_booking(case, found.plugin_on_both, place, saying, _by_owner(case, found.plugin_on_both, "device-plugin"))
 
 
@@ -144,8 +151,7 @@ def _severity(case: Case) -> Severity:
 
 
 def _as_note(steering: Steering, finding: Finding) -> Finding:
-    advice = affinity_advice(steering, "its", has_terms=False)
-    return replace(finding, severity="note", detail=f"kept off by node affinity: {finding.detail}", remedy=advice)
+    return replace(finding, severity="note", detail=f"kept off by node affinity: {finding.detail}", remedy=addition(steering))
 
 
 def _headline(view: View) -> str:
@@ -249,7 +255,7 @@ def _mixed(case: Case) -> Finding:
     asked, claim = place_of_resource(resource), case.asks.claims[0]
     saying = f"{asked.text} is asked beside claim {_claim_name(case)}"
     if case.found.both_ways:
-        outcome = f"one device may be given to both on {names_of(case.view.fleet, case.found.both_ways)}"
+        outcome = f"both may be given the same device on {names_of(case.view.fleet, case.found.both_ways)}"
     else:
         number = count_of(claim)
         outcome = (
