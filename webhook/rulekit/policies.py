@@ -187,12 +187,12 @@ class Checks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRule:
-    """The organisation's own rule in CEL. `message` is an Expression giving text, or fixed text."""
+    """The organisation's own rule in CEL. `when` and `require` give true or false, `message` gives text."""
 
     header: Header
     for_each: Literal["claim", "request", "alternative"]
     require: Expression
-    message: Expression | str
+    message: Expression
     when: Expression | None = None
     severity: Severity = "deny"
 

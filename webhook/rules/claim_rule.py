@@ -153,7 +153,7 @@ def _judge(view: View, policy: ClaimRule, case: _Case) -> Iterator[Finding]:
 
 def _message(policy: ClaimRule, values: _Values) -> str:
     """The policy's own words; what it requires where they cannot be had."""
-    said = policy.message if isinstance(policy.message, str) else policy.message.evaluate(values)
+    said = policy.message.evaluate(values)
     words = " ".join(said.split()) if isinstance(said, str) else ""
     return words or f"required: {' '.join(policy.require.text.split())}"
 

@@ -165,7 +165,7 @@ def _build(values: Values) -> TierFallback:
 
 KIND: Kind[Any] = Kind(
     name="TierFallback",
-    doc="What a plain request falls back to in the namespaces of a tier.",
+    doc="What a plain request falls back to in the namespaces of a tier. Two of them for one ask of one tier are a mistake.",
     spec=Record(
         name="TierFallback spec",
         doc="The policy.",
