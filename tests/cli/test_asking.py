@@ -45,6 +45,7 @@ def test_the_core_group_has_no_slash_in_its_version() -> None:
         ("v1", "Pod", "team-x"),
         ("resource.k8s.io/v1beta1", "ResourceClaim", "team-x"),
         ("apps/v1", "Deployment", "team-x"),
+        ("v1", "ResourceQuota", "team-x"),
         ("v1", "Namespace", ""),
         ("resource.k8s.io/v1", "DeviceClass", ""),
         ("example.com/v1", "Widget", ""),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from webhook.errors import InputError
+from webhook.fleet.reading import KUEUE_GROUP
 from webhook.folder.manifests import FileObject
 from webhook.model.pod_reading import BUILT_IN_WORKLOADS, WorkloadKind
 from webhook.model.review import KIND, Review, User, read_review
@@ -16,7 +17,16 @@ from webhook.rulekit.subject import RESOURCE_GROUP
 #: group, kind, namespace, name
 ObjectKey: TypeAlias = tuple[str, str, str, str]
 
-_NAMESPACED: Final = frozenset({(RESOURCE_GROUP, "ResourceClaim"), (RESOURCE_GROUP, "ResourceClaimTemplate"), ("", "Pod")})
+#: Kinds that rules look up by namespace. Workloads are namespaced too.
+_NAMESPACED: Final = frozenset(
+    {
+        (RESOURCE_GROUP, "ResourceClaim"),
+        (RESOURCE_GROUP, "ResourceClaimTemplate"),
+        ("", "Pod"),
+        ("", "ResourceQuota"),
+        (KUEUE_GROUP, "LocalQueue"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,7 +22,10 @@ class LineIndex:
     """The lines of the fields of every document of one file."""
 
     def __init__(self, text: str) -> None:
-        self._documents = _compose(text)
+        objects = [node for document in _compose(text) for node in _objects(document)]
+        # Of those that begin on one line the innermost counts: it comes last, and the sort keeps that order.
+        self._objects = sorted(objects, key=lambda node: int(node.start_mark.line))
+        self._lines = [int(node.start_mark.line) + 1 for node in self._objects]
 
     def line_of(self, document_line: int, path: str) -> int:
         """The line (from 1) of the deepest part of `path` that is written in the document that holds `document_line`."""
@@ -36,12 +40,8 @@ class LineIndex:
         return line
 
     def _object_at(self, line: int) -> yaml.Node | None:
-        best: yaml.Node | None = None
-        for document in self._documents:
-            for node in _objects(document):
-                if node.start_mark.line + 1 <= line and (best is None or node.start_mark.line >= best.start_mark.line):
-                    best = node
-        return best
+        at = bisect_right(self._lines, line)
+        return self._objects[at - 1] if at else None
 
 
 def _compose(text: str) -> list[yaml.Node]:

@@ -51,7 +51,7 @@ def as_sarif(results: Sequence[Result], *, rules: Iterable[SarifRule], version: 
     index = {rule.id: i for i, rule in enumerate(listed)}
     driver = {
         "name": "Fallgate",
-        "semanticVersion": version,
+        "version": version,
         "rules": [{"id": rule.id, "shortDescription": {"text": rule.summary}} for rule in listed],
     }
     run = {
