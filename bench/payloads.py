@@ -65,8 +65,7 @@ def cluster(nodes: int) -> Iterator[Raw]:
             "selectors": [
                 {
                     "cel": {
-                        "expression": 'device.driver == "gpu.nvidia.com" && '
-                        'device.attributes["gpu.nvidia.com"].type == "gpu"'
+                        "expression": 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "gpu"'
                     }
                 }
             ]
@@ -85,12 +84,15 @@ def cluster(nodes: int) -> Iterator[Raw]:
     }
 
 
-def pod_review(number: int, size: int = REVIEW_BYTES) -> bytes:
-    """The AdmissionReview of a new Pod with one claim from the template, filled up to `size` bytes with managedFields."""
+def pod_review(number: int, size: int = REVIEW_BYTES, kind: str = "Pod") -> bytes:
+    """The AdmissionReview of a new Pod with one claim from the template, filled up to `size` bytes with managedFields.
+
+    Under another `kind` it is as long and means nothing to any rule.
+    """
     name = f"trainer-{number}"
     request = {
         "uid": f"705ab4f5-0000-4000-8000-{number:012}",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "kind": {"group": "", "version": "v1", "kind": kind},
         "resource": {"group": "", "version": "v1", "resource": "pods"},
         "requestKind": {"group": "", "version": "v1", "kind": "Pod"},
         "requestResource": {"group": "", "version": "v1", "resource": "pods"},
@@ -107,14 +109,15 @@ def pod_review(number: int, size: int = REVIEW_BYTES) -> bytes:
         "dryRun": False,
         "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
     }
-    document = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    document: Raw = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    filling: Raw = document["request"]["object"]["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
     missing = size - len(_encoded(document))
     fields: Raw = {}
     while missing > 0:
         key = f'k:{{"name":"VARIABLE_{len(fields):03}"}}'
         fields[key] = {".": {}, "f:name": {}, "f:value": {}}
         missing -= len(_encoded({key: fields[key]}))
-    request["object"]["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:env"] = fields  # type: ignore[index]
+    filling["f:env"] = fields
     return _encoded(document)
 
 
@@ -234,10 +237,7 @@ def _pod(name: str) -> Raw:
                 }
             ],
             "volumes": [{"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}],
-            "tolerations": [
-                {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
-                {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
-            ],
+            "tolerations": [_toleration("not-ready"), _toleration("unreachable")],
             "restartPolicy": "Always",
             "terminationGracePeriodSeconds": 30,
             "dnsPolicy": "ClusterFirst",
@@ -249,3 +249,8 @@ def _pod(name: str) -> Raw:
         },
         "status": {"phase": "Pending", "qosClass": "Burstable"},
     }
+
+
+def _toleration(condition: str) -> Raw:
+    key = f"node.kubernetes.io/{condition}"
+    return {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import parse_qsl
 
 from webhook.server.answers import Refused
@@ -10,6 +11,7 @@ from webhook.server.answers import Refused
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?", re.ASCII)
 
 
+@lru_cache(maxsize=64)  # an API server says the same few things for ever
 def seconds_allowed(query: bytes, default: float) -> float:
     """The seconds that the query string of a call allows, `default` when it does not say.
 

@@ -14,13 +14,13 @@ from webhook.model.review import Review, read_review
 from webhook.rulekit.policies import PolicySet
 from webhook.server.answers import RETRY_SOON, Refused
 from webhook.server.decision_record import decision_record
+from webhook.server.envelope import decode_review
 from webhook.server.ports import Clock, Decider, FleetSource, PolicySource, Responder
 from webhook.telemetry import EventLog, LineLog, Phase, Recorder
 
 _APOLOGY = "Fallgate could not judge this object because of a fault of its own; its log has the details"
 _TOO_LATE = "Fallgate got to this object after the time allowed by the caller had passed"
 
-_read_json = msgspec.json.Decoder().decode
 _write_json = msgspec.json.Encoder().encode
 
 
@@ -98,7 +98,7 @@ class Judge:
 def read(body: bytes) -> Review:
     """The review in a body. Raises Refused (400) when it is none that can be answered."""
     try:
-        return read_review(_read_json(body))
+        return read_review(decode_review(body))
     except msgspec.DecodeError as error:
         raise Refused(f"the body is not JSON: {error}", status=400, why="json") from error
     except RecursionError as error:

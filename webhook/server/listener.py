@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import cast
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn._types import ASGIApplication
 
 from webhook.server.answers import RETRY_SOON, error_answer
@@ -118,7 +119,7 @@ def build_listener(
     return Listener(uvicorn_config(app, settings, stop_seconds), listening, context, traffic, settings.read_seconds)
 
 
-def uvicorn_config(app: Application, settings: HttpSettings, stop_seconds: int) -> uvicorn.Config:
+def uvicorn_config(app: ASGIApp, settings: HttpSettings, stop_seconds: int) -> uvicorn.Config:
     """uvicorn without everything that costs time or that we do ourselves: access log, proxy headers, WebSockets, lifespan."""
     return uvicorn.Config(
         cast(ASGIApplication, app),

@@ -1,0 +1,31 @@
+"""`python -m bench`: prints what deciding and serving cost, each beside something to compare with."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from bench import deciding, serving
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the measurements that were asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--only", choices=("deciding", "serving"), help="one of the two (default: both)")
+    parser.add_argument("--rounds", type=int, default=0, help="rounds (default: 60 for deciding, 8 for serving)")
+    options = parser.parse_args(arguments)
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        sys.stderr.write(f"the machine is busy (load {load:.1f}): trust the ratios, not the times\n\n")
+    if options.only != "serving":
+        sys.stdout.write(deciding.measure(options.rounds or 60) + "\n")
+        sys.stdout.flush()
+    if options.only != "deciding":
+        sys.stdout.write(serving.measure(options.rounds or 8) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
