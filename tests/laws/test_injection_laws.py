@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
@@ -23,8 +24,9 @@ from webhook.rulekit.provenance import read_provenance
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 Raw = dict[str, Any]
 
-law = settings(deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+law = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 versions = st.sampled_from(VERSIONS)
+_REQUEST = re.compile(r".*requests\[\d+\]")
 
 
 def asked(claim: Raw, fleet: Fleet, policies: PolicySet) -> Decision:
@@ -181,3 +183,20 @@ def test_a_changed_list_is_not_believed(claim: Raw, fleet: Fleet, policies: Poli
     )
     entry[field] = value
     assert not injection_is_authentic(done, policies)
+
+
+def found_in(claim: Raw, fleet: Fleet, policies: PolicySet) -> set[tuple[str, str, str]]:
+    """Rule, reason and request of everything the validating call finds."""
+    decision = decide(review_of(claim), fleet, policies, NOW, phase="validate")
+    assert decision.internal_error == ""
+    findings = (item.finding for item in decision.findings)
+    return {(item.rule, item.reason, (_REQUEST.match(item.path) or [""])[0]) for item in findings}
+
+
+@law
+@given(claims(), versions, fleets, policy_sets)
+def test_safe(claim: Raw, version: str, fleet: Fleet, policies: PolicySet) -> None:
+    written = converted(claim, version)
+    assume(problems(written) == [])
+    done = mutated(written, fleet, policies)
+    assert found_in(done, fleet, policies) <= found_in(written, fleet, policies)

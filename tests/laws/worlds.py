@@ -16,6 +16,7 @@ from webhook.model.claim import Toleration
 from webhook.model.labels import LabelSelector
 from webhook.rulekit.policies import (
     CatalogModel,
+    Checks,
     FallbackCompatibility,
     Header,
     Match,
@@ -26,7 +27,7 @@ from webhook.rulekit.policies import (
 )
 
 GPU, MIG, AMD, ANY, GONE = "gpu.nvidia.com", "mig.nvidia.com", "gpu.amd.com", "any.nvidia.com", "gone.example.com"
-CLASSES = (GPU, MIG, AMD, ANY, GONE)
+CLASSES = (GPU, GPU, GPU, MIG, MIG, AMD, ANY, GONE)
 
 H100 = 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
 A100 = 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA A100-SXM4-40GB"'
@@ -93,7 +94,7 @@ def fleet(amd: bool, server: str, errs: bool) -> Fleet:
     return build.fleet_of(*objects, server=server)
 
 
-fleets = st.builds(fleet, st.booleans(), st.sampled_from(["1.34", "1.35", "1.36", "1.37"]), st.booleans())
+fleets = st.builds(fleet, st.booleans(), st.sampled_from(["1.36", "1.37", "1.35", "1.34"]), st.booleans())
 
 _labels = st.sampled_from(["gpu", "nic", "a", "b-2", "requested", "x" * 63])
 _tolerations = st.sampled_from([{}, {"key": "k", "operator": "Exists"}, {"key": "k", "value": "v", "tolerationSeconds": 5}])
@@ -105,25 +106,31 @@ def _some(fields: dict[str, st.SearchStrategy[Any]], **always: st.SearchStrategy
 
 _counted = _some(
     {
-        "selectors": st.lists(st.sampled_from(SELECTORS[:4]).map(lambda text: {"cel": {"expression": text}}), max_size=2),
+        "selectors": st.sampled_from([(), (H100,), (H100,), (A100,), (H100, ERRS), (NEVER,)]).map(
+            lambda texts: [{"cel": {"expression": text}} for text in texts]
+        ),
         "count": st.sampled_from([1, 1, 2, 3, 20]),
-        "adminAccess": st.sampled_from([False, False, True]),
         "tolerations": st.lists(_tolerations, max_size=2),
         "capacity": st.just({"requests": {"memory": "10Gi"}}),
         "allocationMode": st.just("ExactCount"),
-        "someday": st.just({"a": [1]}),
     },
     deviceClassName=st.sampled_from(CLASSES),
 )
 _all = _some({"selectors": st.just([])}, deviceClassName=st.sampled_from(CLASSES), allocationMode=st.just("All"))
-_asks = st.one_of(_counted, _counted, _counted, _all)
-_alternatives = st.lists(
-    _asks.map(lambda ask: {key: ask[key] for key in ask if key not in ("adminAccess", "someday")}), min_size=1, max_size=3
-).map(lambda asks: [{"name": f"alt-{i}", **ask} for i, ask in enumerate(asks)])
-_bodies = st.one_of(
-    *[_asks.map(lambda ask: {"exactly": ask})] * 4,
-    _alternatives.map(lambda listed: {"firstAvailable": listed}),
+
+
+def _often(usual: st.SearchStrategy[Raw], rare: st.SearchStrategy[Raw]) -> st.SearchStrategy[Raw]:
+    """One of ten is rare."""
+    return st.integers(0, 9).flatmap(lambda number: rare if number == 7 else usual)
+
+
+_asks = _often(_counted, _all)
+_odd: list[Raw] = [{"adminAccess": False}, {"adminAccess": True}, {"someday": {"a": [1]}}]
+_alternatives = st.lists(_asks, min_size=1, max_size=3).map(
+    lambda asks: [{"name": f"alt-{i}", **ask} for i, ask in enumerate(asks)]
 )
+_plain = st.builds(lambda ask, odd: {"exactly": {**ask, **odd}}, _asks, _often(st.just({}), st.sampled_from(_odd)))
+_bodies = _often(_plain, _alternatives.map(lambda listed: {"firstAvailable": listed}))
 _parameters = st.sampled_from(
     [{"kind": "GpuConfig"}, {"kind": "MigDeviceConfig", "a": True}, {"kind": "Other", "list": [1, {}]}]
 )
@@ -144,7 +151,7 @@ def _config(draw: st.DrawFn, names: list[str]) -> Raw:
         entry["requests"] = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     elif scope != "absent":
         entry["requests"] = [] if scope == "empty" else None
-    return entry | draw(st.sampled_from([{}] * 9 + [{"someday": 1}]))
+    return entry | draw(_often(st.just({}), st.just({"someday": 1})))
 
 
 @st.composite
@@ -161,11 +168,11 @@ def specs(draw: st.DrawFn) -> Raw:
     return {"devices": devices} | draw(st.sampled_from([{}, {}, {"someday": {"b": None}}]))
 
 
+_DECLARATION = {"fallgate.dev/compatible-shapes": "1-4x h100-80gb, 1-4x a100-40gb, *x a100-mig-*"}
 _annotations = st.sampled_from(
     [
-        {},
+        *[{}, _DECLARATION] * 3,
         {"example.com/a~b/c": "d"},
-        {"fallgate.dev/compatible-shapes": "h100-80gb, 2x a100-*, a100-mig-*"},
         {"fallgate.dev/compatible-shapes": "*x h100-80gb, *x a100-40gb"},
         {"fallgate.dev/fallback": "second"},
     ]
@@ -201,7 +208,7 @@ _tier_alternatives = st.one_of(
     st.builds(
         TierAlternative,
         name=_names,
-        model=st.sampled_from(["h100-80gb", "a100-40gb", "a100", "a100-mig-1g-5gb", "mi300x", "classless", "nobody"]),
+        model=st.sampled_from(["h100-80gb", "a100-40gb", "a100", "a100-mig-1g-5gb", "a100-mig-1g.5gb", "mi300x", "classless"]),
         count=st.sampled_from([None, 1, 2, 20]),
         tolerations=st.sampled_from([(), (Toleration(key="k", operator="Exists"),)]),
     ),
@@ -209,17 +216,17 @@ _tier_alternatives = st.one_of(
         TierAlternative,
         name=_names,
         device_class=st.sampled_from(CLASSES),
-        selectors=st.lists(st.sampled_from(SELECTORS), max_size=2).map(tuple),
-        count_factor=st.sampled_from([None, Fraction(2), Fraction(1, 2)]),
-        capacity=st.sampled_from([{}, {"memory": "10Gi"}]),
+        selectors=st.sampled_from([(), (), (H100,), (A100,), (A100, H100), (ERRS,), (NEVER,), SELECTORS[4:]]),
+        count_factor=st.sampled_from([None, None, Fraction(2), Fraction(1, 2)]),
+        capacity=st.sampled_from([{}, {}, {"memory": "10Gi"}]),
     ),
     st.builds(TierAlternative, name=_names, device_class=st.sampled_from(CLASSES), allocation_mode=st.just("All")),
 )
 _tier_asks = st.builds(
     TierAsk,
     alternatives=st.lists(_tier_alternatives, min_size=1, max_size=9).map(tuple),
-    device_classes=st.sampled_from([("*",), (GPU,), ("*.nvidia.com",)]),
-    shapes=st.sampled_from([(), (), ("*x h100-*",), ("*x *",)]),
+    device_classes=st.sampled_from([("*",), ("*",), ("*",), (GPU,), ("*.nvidia.com",)]),
+    shapes=st.sampled_from([(), (), (), (), ("*x h100-*",), ("*x *",)]),
     author=st.sampled_from(["first", "last", "replace"]),
     allocation_mode_all=st.booleans(),
 )
@@ -233,6 +240,9 @@ COMPATIBILITY = FallbackCompatibility(
     ),
     undeclared="deny",
 )
+
+
+CHECKS = Checks(header=Header(kind="Checks", name="catalogue", digest="3333333"))
 
 
 def _tier(name: str, asks: list[TierAsk]) -> TierFallback:
@@ -249,6 +259,7 @@ policy_sets = st.builds(
         catalog=CATALOG,
         fallback_compatibility=(COMPATIBILITY,),
         tier_fallback=(_tier("first", first), _tier("second", second)),
+        checks=(CHECKS,),
     ),
     st.lists(_tier_asks, min_size=1, max_size=2),
     st.lists(_tier_asks, max_size=1),
