@@ -337,3 +337,16 @@ spec: {models: [{name: NAME, driver: gpu.example.com}]}
     assert (
         parse_policies([("1", cap("a")), ("2", cap("b"))]).digest == parse_policies([("1", cap("b")), ("2", cap("a"))]).digest
     )
+
+
+def test_an_expression_longer_than_the_api_allows() -> None:
+    text = b"""
+apiVersion: fallgate.dev/v1alpha1
+kind: ShapeCatalog
+metadata: {name: c}
+spec: {models: [{name: big, driver: gpu.example.com, selector: 'LONG'}]}
+"""
+    with pytest.raises(PolicyErrors) as caught:
+        parse_policies([("p.yaml", text.replace(b"LONG", b"true && ".ljust(10 * 1024, b" ") + b"true"))])
+    [problem] = caught.value.problems
+    assert problem.message == "spec.models[0].selector has 10,244 bytes; 10,240 are the limit of the Kubernetes API"

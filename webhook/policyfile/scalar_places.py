@@ -25,9 +25,7 @@ def place_in(scalar: Scalar, line: int, column: int) -> Place:
 def _place_in_literal(scalar: Scalar, line: int, column: int) -> Place:
     """In a literal block every line is the file's line without the block's indentation."""
     source = scalar.place.source
-    file_line = scalar.place.line + line
-    if file_line > len(source.starts):
-        return scalar.place
+    file_line = min(scalar.place.line + line, len(source.starts))
     text = scalar.text.split("\n")[line - 1]
     indentation = max(len(source.line_text(file_line)) - len(text), 0)
     return Place(source, min(source.starts[file_line - 1] + indentation + column - 1, len(source.text)))
