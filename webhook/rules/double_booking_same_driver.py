@@ -62,7 +62,7 @@ def _finding(view: View, ask: TwinAsk, told: list[tuple[Twin, str]]) -> Finding:
         via=ask.place.via,
         place=ask.place.place,
         detail=f"{ask.place.text} may take {device.name} on {device.reach.node_name}, and {other.name} is the same card "
-        f"({twin.by}), {state}" + (f"; so it is with {numbered(more, 'more device')}" if more else ""),
+        f"({twin.by}), {state}" + (f"; the same holds for {numbered(more, 'more device')}" if more else ""),
         remedy=f"let {device.driver} publish each card once: keep cards of the other type on nodes of their own",
     )
 

@@ -42,7 +42,8 @@ def _detail(ask: TwinAsk) -> str:
     more = len({twin.device.key for twin in ask.twins}) - 1
     return (
         f"{ask.place.text} may take {device.name} of {device.driver} on {device.reach.node_name}, and {other.driver} publishes "
-        f"the same card as {other.name} ({first.by})" + (f"; so it is with {numbered(more, 'more device')}" if more else "")
+        f"the same card as {other.name} ({first.by})"
+        + (f"; the same holds for {numbered(more, 'more device')}" if more else "")
     )
 
 
