@@ -15,8 +15,8 @@ from tests.build import (
     device,
     device_class,
     device_slice,
-    example,
     exactly,
+    example,
     first_available,
     fleet_of,
     gpu,
@@ -105,7 +105,11 @@ def test_network_devices_join_every_node_they_reach() -> None:
         device_slice("n2", *gpus(T4, 1)),
         device_slice({"allNodes": True}, nic, driver=EFA, pool="everywhere"),
         device_slice(
-            {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]}]}},
+            {
+                "nodeSelector": {
+                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]}]
+                }
+            },
             nic,
             driver="zone.example.com",
             pool="zone-b",
@@ -163,7 +167,10 @@ def test_when_only_errors_are_left_it_says_so() -> None:
     fleet = fleet_of(ANY, device_slice("n1", *gpus(T4, 2)))
     found = possible(fleet, exactly("r", NVIDIA, f"{ON}.nope == 1"))
     assert found.shapes == ()
-    assert found.uncertain == f"no known device matches; its selectors raise a CEL error on 2, the first: {found.errors[0].message}"
+    assert (
+        found.uncertain
+        == f"no known device matches; its selectors raise a CEL error on 2, the first: {found.errors[0].message}"
+    )
 
 
 def test_selectors_that_do_not_compile() -> None:
@@ -315,7 +322,9 @@ def test_no_device_has_the_attribute() -> None:
     fleet = tied(*gpus(H100, 2))
     found = possible(fleet, exactly(count=2), constraints=[{"matchAttribute": f"{NVIDIA}/nope"}])
     assert found.uncertain == f"no matching device has the attribute {NVIDIA}/nope of a constraint"
-    found = possible(fleet, exactly(count=2), constraints=[{"matchAttribute": f"{NVIDIA}/no"}, {"distinctAttribute": f"{NVIDIA}/x"}])
+    found = possible(
+        fleet, exactly(count=2), constraints=[{"matchAttribute": f"{NVIDIA}/no"}, {"distinctAttribute": f"{NVIDIA}/x"}]
+    )
     assert (
         found.uncertain
         == f"no matching device has the attribute {NVIDIA}/no of a constraint or the attribute {NVIDIA}/x of a constraint"
@@ -323,7 +332,9 @@ def test_no_device_has_the_attribute() -> None:
 
 
 def test_two_devices_that_must_differ() -> None:
-    fleet = tied(gpu("a", H100, root="1"), gpu("b", H100, root="1"), gpu("c", A40, root="2"), gpu("d", T4), gpu("e", A40, root="3"))
+    fleet = tied(
+        gpu("a", H100, root="1"), gpu("b", H100, root="1"), gpu("c", A40, root="2"), gpu("d", T4), gpu("e", A40, root="3")
+    )
     constraints = [{"distinctAttribute": f"{NVIDIA}/root"}]
     assert shapes(fleet, exactly(count=2), constraints=constraints) == ["1x a100-40gb + 1x h100", "2x a100-40gb"]
     assert shapes(fleet, exactly(), constraints=constraints) == ["1x a100-40gb", "1x h100"]
@@ -391,9 +402,7 @@ def test_an_incomplete_pool_gives_nothing_from_1_35_on() -> None:
     assert shapes(fleet_of(*objects, server="1.34"), exactly()) == ["1x h100", "1x t4"]
     found = possible(fleet_of(*objects[:2]), exactly())
     assert found.shapes == ()
-    assert (
-        found.uncertain == f"pool n1 of {NVIDIA} is incomplete: nothing is given out of it until all its slices are there"
-    )
+    assert found.uncertain == f"pool n1 of {NVIDIA} is incomplete: nothing is given out of it until all its slices are there"
 
 
 def test_a_pool_with_a_device_twice_gives_nothing_from_1_35_on() -> None:
@@ -447,7 +456,9 @@ def test_two_of_4_gi_do() -> None:
 
 def test_what_one_node_cannot_another_may() -> None:
     small = device_slice("n1", part("a", T4, "6Gi"), part("b", T4, "6Gi"), sharedCounters=CARD)
-    large = device_slice("n2", part("a", T4, "6Gi"), part("b", T4, "6Gi"), sharedCounters=counters(("card-0", "memory", "12Gi")))
+    large = device_slice(
+        "n2", part("a", T4, "6Gi"), part("b", T4, "6Gi"), sharedCounters=counters(("card-0", "memory", "12Gi"))
+    )
     for order in ((small, large), (large, small)):
         found = possible(fleet_of(ANY, *order), exactly(count=2))
         assert ([str(shape) for shape in found.shapes], found.unreachable) == (["2x t4"], ())
@@ -466,7 +477,12 @@ def test_the_search_tries_every_card() -> None:
         ),
     )
     found = possible(fleet, exactly(count=2))
-    assert [str(shape) for shape in found.shapes] == ["1x a100-40gb + 1x h100", "1x a100-40gb + 1x t4", "1x h100 + 1x t4", "2x t4"]
+    assert [str(shape) for shape in found.shapes] == [
+        "1x a100-40gb + 1x h100",
+        "1x a100-40gb + 1x t4",
+        "1x h100 + 1x t4",
+        "2x t4",
+    ]
     found = possible(fleet, exactly(count=3))
     assert [str(shape) for shape in found.shapes] == ["1x a100-40gb + 1x h100 + 1x t4", "1x h100 + 2x t4"]
     assert [str(shape) for shape, _ in found.unreachable] == ["1x a100-40gb + 2x t4"]
@@ -573,7 +589,10 @@ def test_examples_name_shapes_when_no_live_device_matches() -> None:
     found = possible(fleet_of(ANY), exactly(count=2), policies=EXAMPLES)
     assert [str(shape) for shape in found.shapes] == ["2x h100", "2x t4"]
     assert (found.uncertain, found.by_example, found.models) == ("", True, ("h100", "t4"))
-    assert [str(shape) for shape in possible(fleet_of(ANY), exactly(mode="All"), policies=EXAMPLES).shapes] == ["*x h100", "*x t4"]
+    assert [str(shape) for shape in possible(fleet_of(ANY), exactly(mode="All"), policies=EXAMPLES).shapes] == [
+        "*x h100",
+        "*x t4",
+    ]
     only = exactly("r", NVIDIA, f'{ON}.productName == "{T4}"')
     assert [str(shape) for shape in possible(fleet_of(ANY), only, policies=EXAMPLES).shapes] == ["1x t4"]
 
@@ -641,9 +660,7 @@ def test_the_same_question_has_the_same_answer_until_something_changes() -> None
 def test_other_nodes_and_servers_are_other_questions() -> None:
     objects = (ANY, device_slice("n1", *gpus(H100, 1), slices=2), device_slice("n2", *gpus(T4, 1)))
     fleet = fleet_of(*objects)
-    older = Fleet(
-        server=Server(version=(1, 34)), inventory=fleet.inventory, nodes=fleet.nodes, holdings=fleet.holdings
-    )
+    older = Fleet(server=Server(version=(1, 34)), inventory=fleet.inventory, nodes=fleet.nodes, holdings=fleet.holdings)
     assert shapes(fleet, exactly()) == ["1x t4"]
     assert shapes(older, exactly()) == ["1x h100", "1x t4"]
     more = Fleet(inventory=fleet.inventory, nodes=fleet_of(node("n2")).nodes, holdings=fleet.holdings, server=fleet.server)

@@ -35,9 +35,11 @@ class Verdict:
         return self.alternative.pointer if self.alternative is not None else self.request.pointer
 
     @property
-    def label(self) -> str:
-        """`"a100-pair": `, in front of what is said about an alternative of a list; "" for a plain ask."""
-        return f'"{self.alternative.name}": ' if self.alternative is not None and self.alternative.name else ""
+    def who(self) -> str:
+        """What goes in front of the shapes: the alternative's name, for want of one a verb."""
+        if self.alternative is None:
+            return "has been given "
+        return f'"{self.alternative.name}": ' if self.alternative.name else "may give "
 
 
 def own_level(view: View) -> Level:
@@ -45,27 +47,27 @@ def own_level(view: View) -> Level:
     return "pod" if view.pod is not None or view.owner_pod is not None else "claim"
 
 
+def who(view: View) -> str:
+    """Whom it is about: `pod "trainer-7"` (also for its generated claim), `Deployment "web"`, `ResourceClaim "pair"`."""
+    subject, pod = view.subject, view.pod or view.owner_pod
+    if isinstance(subject, Workload):
+        return f'{subject.kind} "{subject.meta.display_name}"'
+    return f'pod "{pod.meta.display_name}"' if pod is not None else f'{view.kind} "{view.meta.display_name}"'
+
+
 def headline(view: View) -> str:
     """What a denial starts with."""
-    subject = view.subject
-    if isinstance(subject, Workload):
-        who = f'the pods of {subject.kind} "{subject.meta.display_name}"'
-        return f"{who} may be given devices that their owner has not declared they can run on"
-    pod = view.pod or view.owner_pod
-    if pod is not None:
-        return f'pod "{pod.meta.display_name}" may be given devices that its owner has not declared it can run on'
-    return f'{view.kind} "{view.meta.display_name}" may hand out devices that its owner has not declared the program can run on'
+    if isinstance(view.subject, Workload):
+        return f"the pods of {who(view)} may be given devices that their owner has not declared they can run on"
+    if own_level(view) == "pod":
+        return f"{who(view)} may be given devices that its owner has not declared it can run on"
+    return f"{who(view)} may hand out devices that its owner has not declared the program can run on"
 
 
 def uniform_headline(view: View) -> str:
     """What a denial starts with when pods that must not differ may."""
-    subject, pod = view.subject, view.pod or view.owner_pod
-    if isinstance(subject, Workload) or pod is None:
-        kind = subject.kind if isinstance(subject, Workload) else view.kind
-        who = f'the pods of {kind} "{view.meta.display_name}" are'
-    else:
-        who = f'pod "{pod.meta.display_name}" is'
-    return f"{who} to get the same devices every time ({UNIFORM_ANNOTATION}), but may get different ones"
+    pods = f"the pods of {who(view)} are" if isinstance(view.subject, Workload) else f"{who(view)} is"
+    return f"{pods} to get the same devices every time ({UNIFORM_ANNOTATION}), but may get different ones"
 
 
 def remedy(view: View, verdicts: Sequence[Verdict]) -> str:
@@ -101,7 +103,7 @@ def _place(view: View) -> str:
 def _way_out(uncovered: Sequence[Verdict]) -> str:
     if any(item.alternative is None for item in uncovered):
         return "let the pod use another claim"
-    if not all(item.label for item in uncovered):
+    if not all(item.alternative is not None and item.alternative.name for item in uncovered):
         return "add a selector that leaves only models it runs on"
     names = list(dict.fromkeys(item.alternative.name for item in uncovered if item.alternative is not None))
     if _nothing_left(uncovered):

@@ -16,12 +16,14 @@ MOST_SHAPES, MOST_ENTRIES = 8, 32
 _SEPARATORS = re.compile(r"[,+*\[\n\r\t]")
 
 
-def undeclared_words(shapes: Sequence[Shape], declared: Declared, own: Level) -> str:
-    """`2x a100-40gb is not declared (declared: h100-80gb)`.
+def undeclared_words(who: str, shapes: Sequence[Shape], declared: Declared, own: Level) -> str:
+    """`"a100-pair": 2x a100-40gb is not declared (declared: h100-80gb)`, or `may give 2x a100-40gb, which is not ...`.
 
-    `own` is the level at which the object under review declares: what was declared elsewhere is said with its place.
+    `who` is what goes in front, a name or a verb. `own` is the level at which the object under review declares: what was
+    declared elsewhere is said with its place.
     """
-    return f"{listed(shapes)} {'is' if len(shapes) == 1 else 'are'} not declared ({declared_words(declared, own)})"
+    said = f"{'is' if len(shapes) == 1 else 'are'} not declared ({declared_words(declared, own)})"
+    return f"{who}{listed(shapes)}{' ' if who.endswith(': ') else ', which '}{said}"
 
 
 def declared_words(declared: Declared, own: Level) -> str:

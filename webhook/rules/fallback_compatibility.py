@@ -18,7 +18,7 @@ from webhook.model.pod import Workload
 from webhook.model.pointer import field_path, join
 from webhook.rulekit.catalog import Catalog, catalog_for
 from webhook.rulekit.compatibility import allocated_uncovered
-from webhook.rulekit.compatibility_advice import Verdict, headline, own_level, remedy, uniform_headline
+from webhook.rulekit.compatibility_advice import Verdict, headline, own_level, remedy, uniform_headline, who
 from webhook.rulekit.compatibility_text import listed, undeclared_words
 from webhook.rulekit.declared import (
     SHAPES_ANNOTATION,
@@ -78,8 +78,8 @@ def _findings(view: View, policy: FallbackCompatibility, cases: list[Case]) -> I
     undeclared = _undeclared(view, policy, cases)
     yield from undeclared
     yield from _misplaced(view, undeclared)
+    yield from _unreadable(view, policy, cases)
     for case in cases:
-        yield from _unreadable(view, policy, case)
         yield from _uncertain(view, policy, case)
         yield from _not_uniform(view, policy, case)
 
@@ -136,7 +136,7 @@ def _undeclared(view: View, policy: FallbackCompatibility, cases: list[Case]) ->
             path=verdict.judged.path(verdict.pointer),
             via=verdict.judged.via,
             place=field_path(verdict.pointer),
-            detail=f"{verdict.label}{undeclared_words(verdict.uncovered, verdict.declared, level)}",
+            detail=undeclared_words(verdict.who, verdict.uncovered, verdict.declared, level),
             remedy=advice,
         )
         for verdict in found
@@ -166,19 +166,21 @@ def _severity(view: View, policy: FallbackCompatibility, declared: Declared) -> 
 def _uncertain(view: View, policy: FallbackCompatibility, case: Case) -> Iterator[Finding]:
     """What cannot be known: an alternative's shapes, or what the unknown owner of a generated claim declares."""
     if _owner_unknown(view) and not case.declared.present and case.alternatives:
-        owner = view.meta.controller
-        detail = (
-            f"pod {owner.name if owner else ''}, whose claim this is, is not known yet, and nobody else has declared anything"
-        )
-        yield _doubt(view, policy, case, case.request.pointer, detail)
+        owner = view.meta.controller.name if view.meta.controller is not None else ""
+        detail = f"pod {owner}, whose claim this is, is not known, and nobody else has declared anything"
+        advice = f"declare the shapes on the template (spec.metadata.annotations[{SHAPES_ANNOTATION}]) or on the namespace"
+        yield _doubt(view, policy, case, case.request.pointer, detail, advice)
     for alternative, possible in case.alternatives:
         if possible.uncertain:
-            label = f'"{alternative.name}": ' if alternative.name else ""
-            detail = f"{label}what it may be given is not known: {possible.uncertain}"
-            yield _doubt(view, policy, case, alternative.pointer, detail)
+            name = f'"{alternative.name}": ' if alternative.name else ""
+            advice = (
+                "correct the class or the selectors if they are wrong; if such devices come later, give their model in the "
+                "ShapeCatalog an example"
+            )
+            yield _doubt(view, policy, case, alternative.pointer, f"{name}{possible.uncertain}", advice)
 
 
-def _doubt(view: View, policy: FallbackCompatibility, case: Case, pointer: str, detail: str) -> Finding:
+def _doubt(view: View, policy: FallbackCompatibility, case: Case, pointer: str, detail: str, advice: str) -> Finding:
     severity = policy.on_uncertain
     if isinstance(view.subject, Workload):
         severity = min(severity, policy.workloads, key=SEVERITIES.index)
@@ -186,13 +188,12 @@ def _doubt(view: View, policy: FallbackCompatibility, case: Case, pointer: str, 
         rule=RULE.id,
         reason=UNCERTAIN,
         severity=severity,
-        headline=headline(view),
+        headline=f"it is not known what {who(view)} may be given",
         path=case.judged.path(pointer),
         via=case.judged.via,
         place=field_path(pointer),
         detail=detail,
-        remedy="correct the class or the selectors if they are wrong; "
-        "if such devices come later, give their model in the ShapeCatalog an example",
+        remedy=advice,
     )
 
 
@@ -236,7 +237,7 @@ def _misplaced(view: View, undeclared: list[Finding]) -> Iterator[Finding]:
             reason=MISPLACED,
             severity=undeclared[0].severity if undeclared else "warn",
             headline=headline(view),
-            path=field_path(join("/metadata/annotations", name)) if workload else "metadata.annotations",
+            path=field_path(join("/metadata/annotations", name)) if workload else "",
             detail=f"{name} on {kind} {meta.display_name} itself does not count: it is one level too high",
             remedy=f"move {name} to the pod template's annotations",
         )
@@ -256,22 +257,26 @@ def _deferred(view: View) -> Iterator[Finding]:
             )
 
 
-def _unreadable(view: View, policy: FallbackCompatibility, case: Case) -> Iterator[Finding]:
-    """A declaration in force that cannot be read, where it is not the reviewed object's own."""
-    declared = case.declared
-    if not case.alternatives or (declared.level == own_level(view) and not view.generated):
-        return
-    for fault in declared.statement.faults:
-        yield Finding(
-            rule=RULE.id,
-            reason=INVALID,
-            severity=_severity(view, policy, declared),
-            headline=headline(view),
-            path=case.judged.path(case.request.pointer),
-            via=case.judged.via,
-            detail=f"{fault.annotation} of {declared.origin} cannot be read: {fault.message}",
-            remedy=fault.pointed,
-        )
+def _unreadable(view: View, policy: FallbackCompatibility, cases: list[Case]) -> Iterator[Finding]:
+    """Declarations in force that cannot be read, where they are not the reviewed object's own; each once."""
+    found: dict[tuple[str, str], Finding] = {}
+    for case in cases:
+        declared = case.declared
+        if not case.alternatives or (declared.level == own_level(view) and not view.generated):
+            continue
+        for fault in declared.statement.faults:
+            finding = Finding(
+                rule=RULE.id,
+                reason=INVALID,
+                severity=_severity(view, policy, declared),
+                headline=f"a declaration that is in force for {who(view)} cannot be read",
+                path=case.judged.path(case.request.pointer),
+                place=f"{fault.annotation} of {declared.origin}",
+                detail=f"cannot be read: {fault.message}",
+                remedy=fault.pointed,
+            )
+            found.setdefault((fault.annotation, declared.origin), finding)
+    yield from found.values()
 
 
 def _written_here(view: View, policy: FallbackCompatibility) -> Iterator[Finding]:
@@ -284,7 +289,7 @@ def _written_here(view: View, policy: FallbackCompatibility) -> Iterator[Finding
                 rule=RULE.id,
                 reason=INVALID,
                 severity=severity,
-                headline=f'{_kind(view)} "{view.meta.display_name}" carries a declaration that cannot be read',
+                headline=f"{who(view)} carries a declaration that cannot be read",
                 path=field_path(join(pointer, fault.annotation)),
                 detail=f"cannot be read: {fault.message}",
                 remedy=fault.pointed,
@@ -293,17 +298,13 @@ def _written_here(view: View, policy: FallbackCompatibility) -> Iterator[Finding
             yield _unknown(view, name, catalog, field_path(join(pointer, SHAPES_ANNOTATION)))
 
 
-def _kind(view: View) -> str:
-    return view.subject.kind if isinstance(view.subject, Workload) else view.kind
-
-
 def _unknown(view: View, name: str, catalog: Catalog, path: str) -> Finding:
     near = catalog.suggest(name)
     return Finding(
         rule=RULE.id,
         reason=UNKNOWN_MODEL,
         severity="warn",
-        headline=headline(view),
+        headline=f"{who(view)} declares a model that is not known",
         path=path,
         detail=f'no catalog knows a model "{name}"' + (f"; nearest: {', '.join(near)}" if near else ""),
         remedy="correct the name, or have the model added to a ShapeCatalog",
