@@ -81,6 +81,12 @@ def test_what_the_cluster_holds_is_the_old_object_unless_one_is_given() -> None:
     assert asked(body, operation="UPDATE", stored={key: stored}, old=[given])[0].review.old_object is given
 
 
+def test_a_delete_has_an_old_object_only() -> None:
+    body = claim("one")
+    (item,) = asked(body, operation="DELETE")
+    assert (item.review.object, item.review.old_object, item.name) == (None, body, "one")
+
+
 def test_a_name_is_the_generate_name_where_there_is_no_other() -> None:
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-"}}
     nameless = {"apiVersion": "v1", "kind": "Pod"}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webhook.cli.outputs.documents import as_documents, as_json_line, as_yaml
+from webhook.folder.yaml_reading import read_yaml
 
 
 def test_json_is_one_line_in_key_order_with_characters_as_they_are() -> None:
@@ -33,6 +37,25 @@ def test_yaml_repeats_shared_values_instead_of_anchors() -> None:
 
 def test_yaml_takes_tuples_and_frozen_mappings() -> None:
     assert as_yaml({"a": (MappingProxyType({"b": 1}),)}) == "a:\n- b: 1\n"
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t 0123456789eExX.-+_:"))
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | TEXTS
+    | st.sampled_from(["y", "1e3", "0o7", "1_000", "~", "off", "=", "<<"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4))
+def test_yaml_is_read_again_as_kubectl_reads_it(value: dict[str, Any]) -> None:
+    reading = read_yaml(as_yaml(value), "printed")
+    assert reading.problems == ()
+    assert [document.value for document in reading.documents] == [value]
 
 
 def test_documents_of_both_formats() -> None:

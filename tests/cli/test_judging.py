@@ -9,7 +9,7 @@ import pytest
 
 from tests.build import claim, exactly, fleet_of, owned_by, pod, template
 from webhook.cli.asking import Asked, Manner, ask_all
-from webhook.cli.judging import Bench, applied, judge_all
+from webhook.cli.judging import Bench, applied, judge_all, wished
 from webhook.folder.manifests import FileObject
 from webhook.policyfile import parse_policies
 
@@ -62,6 +62,13 @@ def test_a_remark_says_why_no_rule_was_asked(review: dict[str, Any], remark: str
     body = claim("one", exactly(), namespace="")
     (verdict,) = judge_all(asked(body, **review), Bench(fleet=fleet_of(), policies=NO_POLICIES, now=NOW))
     assert verdict.remark == remark
+
+
+def test_changes_held_back_show_what_would_be_stored_unless_they_do_not_fit_together() -> None:
+    body = {"a": 1}
+    assert wished(body, ()) is body
+    assert wished(body, [{"op": "replace", "path": "/a", "value": 2}]) == {"a": 2}
+    assert wished(body, [{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/a"}]) is body
 
 
 def test_a_new_pod_that_names_its_node_holds_nothing_there() -> None:

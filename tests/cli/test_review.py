@@ -391,3 +391,9 @@ def test_a_pack_that_is_not_there_is_named_with_those_that_are(run: Any, write: 
 
 def test_no_colours_in_a_pipe(run: Any, write: Callable[..., str]) -> None:
     assert "\x1b" not in run("review", write("in.yaml", claim("both", BOTH)), *BASE).stdout
+
+
+def test_a_missing_fleet_is_said(run: Any, write: Callable[..., str]) -> None:
+    result = run("review", write("in.yaml", claim("p", exactly())), "--policies", "policies")
+    assert result.exit_code == 0
+    assert result.stderr == "note: no fleet is named: nothing is known of the cluster but what the input holds\n"

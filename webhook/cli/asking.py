@@ -60,9 +60,10 @@ class Manner:
     """How objects of manifests are sent: what an AdmissionReview would say itself.
 
     `old` are the old objects of an UPDATE, `stored` what the cluster holds: an object that is in neither was the same before.
+    A DELETE has an old object only: the manifest.
     """
 
-    operation: Literal["CREATE", "UPDATE"] = "CREATE"
+    operation: Literal["CREATE", "UPDATE", "DELETE"] = "CREATE"
     user: User = field(default_factory=User)
     namespace: str = "default"
     old: Sequence[Any] = ()
@@ -114,7 +115,7 @@ def _ask(document: FileObject, manner: Manner, olds: Mapping[ObjectKey, Any]) ->
         return Asked(document=document, review=review, namespace=scope)
     key = key_of(raw, manner)
     group, kind, namespace, name = key
-    old = None
+    old = None if manner.operation == "CREATE" else raw
     if manner.operation == "UPDATE":
         old = olds.get(key, manner.stored.get(key, raw))
     review = Review(
@@ -126,10 +127,10 @@ def _ask(document: FileObject, manner: Manner, olds: Mapping[ObjectKey, Any]) ->
         subresource="",
         name=name,
         # The API server takes the namespace from the URL, which for one that exists holds its own name.
-        namespace=name if (group, kind) == ("", "Namespace") and manner.operation == "UPDATE" else namespace,
+        namespace=name if (group, kind) == ("", "Namespace") and manner.operation != "CREATE" else namespace,
         operation=manner.operation,
         user=manner.user,
-        object=raw,
+        object=None if manner.operation == "DELETE" else raw,
         old_object=old,
     )
     return Asked(document=document, review=review, namespace=namespace)

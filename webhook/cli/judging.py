@@ -10,9 +10,10 @@ from typing import Any
 from webhook.cli.asking import Asked
 from webhook.engine import DEFAULTS, EngineSettings, admit
 from webhook.engine.boundary import not_judged, passes_by
+from webhook.errors import PatchError
 from webhook.fleet.build import with_objects
 from webhook.fleet.fleet import Fleet
-from webhook.model.finding import Decision
+from webhook.model.finding import Decision, PatchOp
 from webhook.model.json_patch import apply_patch
 from webhook.model.tolerant import mapping, text
 from webhook.rulekit.policies import PolicySet
@@ -98,15 +99,22 @@ def applied(item: Asked, body: Any) -> Any:
 
 def _judge(item: Asked, fleet: Fleet, bench: Bench) -> Verdict:
     admission = admit(item.review, fleet, bench.policies, bench.now, settings=bench.settings)
-    decision = admission.decision
-    wished = apply_patch(admission.object, decision.would_patch) if decision.would_patch else admission.object
     return Verdict(
         asked=item,
-        decision=decision,
+        decision=admission.decision,
         stored=admission.object,
-        wished=wished,
+        wished=wished(admission.object, admission.decision.would_patch),
         remark=_remark(item, bench.settings),
     )
+
+
+def wished(stored: Any, held_back: Sequence[PatchOp]) -> Any:
+    """`stored` with the changes that modes hold back; itself when there are none, or when they do not fit together."""
+    try:
+        return apply_patch(stored, held_back) if held_back else stored
+    except PatchError:
+        # Each was worked out on the object without the others.
+        return stored
 
 
 def _remark(item: Asked, settings: EngineSettings) -> str:

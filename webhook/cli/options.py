@@ -134,7 +134,7 @@ namespace_option = click.option(
 request_options = together(
     click.option(
         "--operation",
-        type=click.Choice(["CREATE", "UPDATE"], case_sensitive=False),
+        type=click.Choice(["CREATE", "UPDATE", "DELETE"], case_sensitive=False),
         default=None,
         help="How manifests are sent. Default: CREATE, with --old UPDATE. An AdmissionReview says it itself.",
     ),

@@ -27,7 +27,7 @@ class RequestOptions:
     feature_gates: Mapping[str, bool]
     policy_paths: Sequence[str]
     packs: Sequence[str]
-    operation: Literal["CREATE", "UPDATE"] | None
+    operation: Literal["CREATE", "UPDATE", "DELETE"] | None
     old_paths: Sequence[str]
     user: str
     groups: Sequence[str]

@@ -10,7 +10,7 @@ from rich.text import Text
 from webhook.cli.console import complain, show
 from webhook.cli.inputs.cluster import read_cluster
 from webhook.cli.inputs.policies import read_policies
-from webhook.cli.offers import offers
+from webhook.cli.offers import Offer, offers
 from webhook.cli.options import DATA_FORMATS, fleet_options, output_option, policy_options
 from webhook.cli.outputs.documents import as_documents
 from webhook.cli.outputs.tables import aligned
@@ -58,6 +58,8 @@ def command(
         complain("no policy names a tier: no fallbacks are added anywhere", label="note")
     show(*map(tier_text, chosen))
     if policies.catalog:
-        fleet = read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet
-        header, *rows = aligned(model_rows(policies.catalog, offers(fleet, policies)))
+        offered: tuple[Offer, ...] = ()
+        if fleet_paths:
+            offered = offers(read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet, policies)
+        header, *rows = aligned(model_rows(policies.catalog, offered))
         show(Text(header, "bold"), *map(Text, rows))

@@ -33,6 +33,8 @@ def read_cluster(
     """
     for gate in gates:
         _warn_unknown(gate)
+    if not paths:
+        complain("no fleet is named: nothing is known of the cluster but what the input holds", label="note")
     readings = []
     for path in paths:
         with counting(f"reading {path}", "objects") as progress:
