@@ -215,7 +215,7 @@ def test_where_a_class_would_step_in_for_a_plugin_that_restarts() -> None:
     ("allocatable", "resources", "asked", "limit"),
     [
         ({"nvidia.com/mig-1g.5gb": "7"}, (PLUGIN, "nvidia.com/mig-*"), exactly("gpu", count=1), "nvidia.com/mig-1g.5gb: 1"),
-        ({}, ("nvidia.com/mig-*", PLUGIN), exactly("gpu", count=2), "nvidia.com/gpu: 2"),
+        ({}, ("nvidia.com/mig-*", "a.com/?", "a.com/[xy]", PLUGIN), exactly("gpu", count=2), "nvidia.com/gpu: 2"),
         ({}, ("nvidia.com/mig-*",), exactly("gpu", mode="All"), '"nvidia.com/mig-*": 1'),
     ],
 )

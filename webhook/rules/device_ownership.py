@@ -38,6 +38,8 @@ from webhook.rulekit.view import POD_CLAIM_ANNOTATION, View
 DOUBLE_BOOKING = "double-booking"
 MIXED = "mixed-request-styles"
 
+_GLOB = frozenset("*?[")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
@@ -233,7 +235,7 @@ def _by_limit(case: Case) -> str:
         return _by_owner(case, case.found.dra_on_plugins, "dra")
     policy, shown = case.policy, first_of(case.view.fleet, case.found.dra_on_plugins)
     offers = [resource for node in shown for resource in offered(policy, node)]
-    names = [*offers, *(name for name in policy.extended_resources if "*" not in name), *policy.extended_resources]
+    names = [*offers, *(name for name in policy.extended_resources if not _GLOB.intersection(name)), *policy.extended_resources]
     return limit_advice(names[0], max(count_of(claim) for claim in case.asks.claims) or 1)
 
 
