@@ -9,31 +9,59 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from webhook.cel.code import Closure, Code, Frame, constant, measured
+from webhook.cel.code import MAX_STEPS, Closure, Code, Frame, constant, measured
 from webhook.cel.equality import equal, equal_or_false
 from webhook.cel.library.table import Function, Overload, accepts, python_type, signature
 from webhook.cel.types import BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type
 from webhook.cel.values import AbortedError, EvaluationError, go_type, no_such_overload
 
 _NEVER_LARGE = {BOOL, INT, UINT, DOUBLE, TIMESTAMP, DURATION}
-_FOLDED_MEMBERS = frozenset({"-_", "!_"})
+_LARGE = (list, dict)
 
 
 def compile_call(
-    function: Function, overloads: Sequence[Overload], args: Sequence[Code], types: Sequence[Type], result: Type
+    function: Function,
+    overloads: Sequence[Overload],
+    args: Sequence[Code],
+    types: Sequence[Type],
+    result: Type,
+    *,
+    in_loop: bool,
 ) -> Code:
-    """The code of a call whose arguments are compiled."""
+    """The code of a call whose arguments are compiled. In loops what the arguments weigh is charged at each turn."""
+    foldable = bool(args) and all(arg.is_constant and type(arg.constant) not in _LARGE for arg in args)
+    args = [_weighed(arg, type_, in_loop=in_loop) for arg, type_ in zip(args, types, strict=True)]
     if function.tracked is not None and len(overloads) == 1 and function.tracked < len(args):
         return Code(measured(_tracked(function, overloads[0], args)))
-    if function.shared is not None:
+    if function.takes_frame:
+        run = _with_frame(function, overloads, args)
+    elif function.shared is not None:
         run = _shared(function, args)
     elif len(overloads) == 1:
         run = _guarded(function, overloads[0], args, types)
     else:
-        run = _dispatched(function, args)
+        run = _dispatched(function, args, function.overloads)
     if function.grows or (function.name == "_+_" and result not in _NEVER_LARGE):
         return Code(measured(run))
-    return _folded(run) if args and all(arg.is_constant for arg in args) else Code(run)
+    return _folded(run) if foldable else Code(run)
+
+
+def _weighed(argument: Code, type_: Type, *, in_loop: bool) -> Code:
+    if argument.is_constant and (not in_loop or type(argument.constant) not in _LARGE):
+        return argument
+    if type_.kind in (Kind.LIST, Kind.MAP) or (in_loop and type_ not in _NEVER_LARGE):
+        return Code(measured(argument.run))
+    return argument
+
+
+def _with_frame(function: Function, overloads: Sequence[Overload], args: Sequence[Code]) -> Closure:
+    """A call of a function that takes steps off the frame."""
+    if function.shared is None:
+        return _dispatched(function, args, overloads if len(overloads) == 1 else function.overloads)
+    call, left, right = function.shared, args[0].run, args[1].run
+    fast = _FAST.get(function.name)
+    specialised = fast(left, args[1].constant) if fast is not None and args[1].is_constant else None
+    return specialised or (lambda frame: call(frame, left(frame), right(frame)))
 
 
 def _tracked(function: Function, overload: Overload, args: Sequence[Code]) -> Closure:
@@ -44,7 +72,7 @@ def _tracked(function: Function, overload: Overload, args: Sequence[Code]) -> Cl
     index = function.tracked or 0
     watched, expected = args[index].run, python_type(overload.params[index])
     others = tuple((at, arg.run) for at, arg in enumerate(args) if at != index)
-    call = function.shared or overload.call
+    call, takes_frame = function.shared or overload.call, function.takes_frame
     assert call is not None
 
     def run(frame: Frame) -> Any:
@@ -55,7 +83,8 @@ def _tracked(function: Function, overload: Overload, args: Sequence[Code]) -> Cl
         values = {at: other(frame) for at, other in others} | {index: value}
         if type(value) is not expected:
             raise _conversion_panic(go_type(value), expected)
-        return call(*(values[at] for at in range(len(values))))
+        ordered = [values[at] for at in range(len(values))]
+        return call(frame, *ordered) if takes_frame else call(*ordered)
 
     return run
 
@@ -69,7 +98,7 @@ def _conversion_panic(actual: str, expected: type | None) -> AbortedError:
 def _folded(run: Closure) -> Code:
     """A call of constants, worked out now; if it fails it fails each time it is run."""
     try:
-        return constant(run([None, 0]))
+        return constant(run([None, MAX_STEPS]))
     except (EvaluationError, AbortedError):
         return Code(run)
 
@@ -170,10 +199,10 @@ def _all_guarded(name: str, overload: Overload, call: Callable[..., Any], args: 
     return run_all
 
 
-def _dispatched(function: Function, args: Sequence[Code]) -> Closure:
-    """Several overloads fit: the first one that takes the values is called. Simple types are remembered."""
-    runs, name = tuple(arg.run for arg in args), function.name
-    candidates = [overload for overload in function.overloads if len(overload.params) == len(args)]
+def _dispatched(function: Function, args: Sequence[Code], overloads: Sequence[Overload]) -> Closure:
+    """The first overload that takes the values is called. Simple types are remembered."""
+    runs, name, takes_frame = tuple(arg.run for arg in args), function.name, function.takes_frame
+    candidates = [overload for overload in overloads if len(overload.params) == len(args)]
     simple = not any(parameter.params for overload in candidates for parameter in overload.params)
     known: dict[tuple[type, ...], Callable[..., Any]] = {}
 
@@ -185,7 +214,7 @@ def _dispatched(function: Function, args: Sequence[Code]) -> Closure:
             call = _select(name, candidates, values)
             if simple:
                 known[types] = call
-        return call(*values)
+        return call(frame, *values) if takes_frame else call(*values)
 
     return run
 
@@ -207,7 +236,7 @@ def _equals(left: Closure, wanted: Any) -> Closure | None:
 
     def run(frame: Frame) -> bool:
         value = left(frame)
-        return value == wanted if type(value) is kind else equal(value, wanted)
+        return value == wanted if type(value) is kind else equal(frame, value, wanted)
 
     return run
 
@@ -219,7 +248,7 @@ def _differs(left: Closure, wanted: Any) -> Closure | None:
 
     def run(frame: Frame) -> bool:
         value = left(frame)
-        return value != wanted if type(value) is kind else not equal_or_false(value, wanted)
+        return value != wanted if type(value) is kind else not equal_or_false(frame, value, wanted)
 
     return run
 

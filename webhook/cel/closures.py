@@ -14,7 +14,7 @@ from webhook.cel import access, branches, folds
 from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
 from webhook.cel.calls import compile_call, plain_call
 from webhook.cel.checker import Checked
-from webhook.cel.code import FIRST_SLOT, Closure, Code, Frame, constant, measured
+from webhook.cel.code import FIRST_SLOT, MAX_STEPS, Closure, Code, Frame, constant, measured
 from webhook.cel.device import Lookup, Path
 from webhook.cel.library.conversions import AT_COMPILE_TIME
 from webhook.cel.library.operators import contains
@@ -67,6 +67,7 @@ class Compiler:
         self.slots = FIRST_SLOT
         self._scopes: list[dict[str, Local]] = []
         self._done: dict[Node, Code] = {}
+        self._loops = 0
 
     def compile(self, node: Node) -> Code:
         """The code of a node. ExpressionError where constants cannot be right."""
@@ -126,14 +127,16 @@ class Compiler:
         types = [self.checked.types[argument] for argument in args]
         if node.function in WITH_PATTERN and codes[1].literal and type(codes[1].constant) is str:
             return self._pattern_call(node, codes)
-        code = compile_call(resolution.function, resolution.overloads, codes, types, self.checked.types[node])
+        code = compile_call(
+            resolution.function, resolution.overloads, codes, types, self.checked.types[node], in_loop=self._loops > 0
+        )
         return self._with_constants(node, codes, code)
 
     def _with_constants(self, node: Call, args: list[Code], code: Code) -> Code:
         """Conversions of literals must work, or the expression is refused."""
         if node.function in AT_COMPILE_TIME and len(args) == 1 and args[0].literal:
             try:
-                return constant(code.run([None, 0]), literal=True)
+                return constant(code.run([None, MAX_STEPS]), literal=True)
             except EvaluationError as error:
                 raise ExpressionError(problem(f"program instantiation failed: {error.message}", node.at)) from None
         return code
@@ -238,7 +241,7 @@ class Compiler:
             if all(type(element) in (bool, int, UInt, float, str) for element in container.constant):
                 return Code(branches.membership(value.run, container.constant))
         left, right = value.run, container.run
-        return Code(lambda frame: contains(left(frame), right(frame)))
+        return Code(lambda frame: contains(frame, left(frame), right(frame)))
 
     def list_node(self, node: ListNode) -> Code:
         elements = [self.compile(element) for element in node.elements]
@@ -254,7 +257,7 @@ class Compiler:
         build = branches.map_builder([(key.run, value.run, optional) for key, value, optional in entries])
         codes = [code for key, value, _ in entries for code in (key, value)]
         if all(code.is_constant for code in codes) and not any(optional for _, _, optional in entries):
-            return constant(build([None, 0]), literal=branches.all_literal(codes))
+            return constant(build([None, MAX_STEPS]), literal=branches.all_literal(codes))
         return Code(build)
 
     def fold(self, node: Fold) -> Code:
@@ -266,8 +269,10 @@ class Compiler:
         if second is not None:
             scope[node.second] = Local(Code(folds.local(second)))
         self._scopes.append(scope)
+        self._loops += 1
         loop = folds.turns(range_, first, second, folds.weight(node.step))
         code = self._loop(node, loop)
+        self._loops -= 1
         self._scopes.pop()
         return Code(code)
 

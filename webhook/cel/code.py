@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from webhook.cel.values import limit_exceeded
+from webhook.cel.values import STEPS, DomainMap, take
 
 Frame: TypeAlias = list[Any]
 Closure: TypeAlias = Callable[[Frame], Any]
 
-ROOT, STEPS, FIRST_SLOT = 0, 1, 2
-MAX_STEPS = 1_000_000
+ROOT, FIRST_SLOT = 0, STEPS + 1
+MAX_STEPS = 500_000
 
 _VARIABLE = object()
 
@@ -44,21 +44,18 @@ def constant(value: Any, *, literal: bool = False) -> Code:
     return Code(lambda _: value, value, literal)
 
 
-def charge(frame: Frame, steps: int) -> None:
-    """Take steps off what is left; the evaluation ends when there are none."""
-    left = frame[STEPS] - steps
-    if left < 0:
-        raise limit_exceeded()
-    frame[STEPS] = left
-
-
 def measured(run: Closure) -> Closure:
-    """`run`, with the size of its result charged."""
+    """`run`, with the size of its value charged."""
 
     def measure(frame: Frame) -> Any:
         value = run(frame)
-        if type(value) in (str, bytes, list, dict):
-            charge(frame, 1 + len(value) // 10)
+        per_step = _PER_STEP.get(type(value))
+        if per_step is not None:
+            take(frame, 1 + len(value) // per_step)
         return value
 
     return measure
+
+
+# How much of a value is dealt with in the time of one step.
+_PER_STEP: dict[type, int] = {str: 50, bytes: 50, list: 16, dict: 16, DomainMap: 16}

@@ -1,6 +1,6 @@
 """CEL's equality and order of values: numbers across their types, everything else only within its own type.
 
-These are hot paths. Comparing containers counts its steps, because shared parts can make a small value endlessly deep.
+These are hot paths. Comparing containers takes steps off the frame, because shared parts can make a small value endlessly deep.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from webhook.cel.values import (
     UInt,
     find,
     key_value,
-    limit_exceeded,
     no_such_overload,
+    take,
 )
 from webhook.model.quantity import Quantity
 from webhook.model.semver import Semver
 
-_MAX_STEPS = 1_000_000
 _PLAIN = {bool, int, str, float, bytes, UInt, type(None), Timestamp, Duration, TypeValue}
 _NUMBERS = {int, UInt, float}
 _MAPS = {dict, DomainMap}
@@ -40,23 +39,23 @@ def register_strict(python_type: type) -> None:
     _STRICT.add(python_type)
 
 
-def equal(left: Any, right: Any) -> bool:
+def equal(frame: list[Any], left: Any, right: Any) -> bool:
     """left == right. Hot path: one type test and Python's own comparison for plain values of one type."""
     kind = type(left)
     if kind is type(right) and kind in _PLAIN:
         return left == right  # type: ignore[no-any-return]
-    return _equal(left, right, [_MAX_STEPS])
+    return _equal(left, right, frame)
 
 
-def equal_or_false(left: Any, right: Any) -> bool:
+def equal_or_false(frame: list[Any], left: Any, right: Any) -> bool:
     """left == right, where an error counts as false (as in list membership)."""
     try:
-        return equal(left, right)
+        return equal(frame, left, right)
     except EvaluationError:
         return False
 
 
-def _equal(left: Any, right: Any, steps: list[int]) -> bool:
+def _equal(left: Any, right: Any, frame: list[Any]) -> bool:
     kind, other = type(left), type(right)
     if kind in _NUMBERS and other in _NUMBERS:
         return _equal_numbers(left, right)
@@ -65,11 +64,11 @@ def _equal(left: Any, right: Any, steps: list[int]) -> bool:
     if kind in _STRICT:
         return _equal_strict(left, right)
     if kind is list and other is list:
-        return _equal_lists(left, right, steps)
+        return _equal_lists(left, right, frame)
     if kind in _MAPS and other in _MAPS:
-        return _equal_maps(left, right, steps)
+        return _equal_maps(left, right, frame)
     if kind is Optional:
-        return other is Optional and _equal(left.value, right.value, steps)
+        return other is Optional and _equal(left.value, right.value, frame)
     if kind is Absent:
         return right is NONE
     return kind is other and bool(left == right)
@@ -89,34 +88,28 @@ def _equal_numbers(left: Any, right: Any) -> bool:
     return int(left) == int(right)
 
 
-def _step(steps: list[int], count: int) -> None:
-    steps[0] -= count
-    if steps[0] < 0:
-        raise limit_exceeded()
-
-
-def _equal_lists(left: list[Any], right: list[Any], steps: list[int]) -> bool:
+def _equal_lists(left: list[Any], right: list[Any], frame: list[Any]) -> bool:
     if len(left) != len(right):
         return False
-    _step(steps, len(left))
-    return all(_equal_or_error(a, b, steps) for a, b in zip(left, right, strict=True))
+    take(frame, 3 + len(left) // 4)
+    return all(_equal_or_error(a, b, frame) for a, b in zip(left, right, strict=True))
 
 
-def _equal_maps(left: dict[Any, Any], right: dict[Any, Any], steps: list[int]) -> bool:
+def _equal_maps(left: dict[Any, Any], right: dict[Any, Any], frame: list[Any]) -> bool:
     if len(left) != len(right):
         return False
-    _step(steps, len(left))
+    take(frame, 3 + len(left) // 4)
     for key, value in left.items():
         other = find(right, key_value(key))
-        if other is MISSING or not _equal_or_error(value, other, steps):
+        if other is MISSING or not _equal_or_error(value, other, frame):
             return False
     return True
 
 
-def _equal_or_error(left: Any, right: Any, steps: list[int]) -> bool:
+def _equal_or_error(left: Any, right: Any, frame: list[Any]) -> bool:
     """Inside containers an error does not count as a difference."""
     try:
-        return _equal(left, right, steps)
+        return _equal(left, right, frame)
     except EvaluationError:
         return True
 

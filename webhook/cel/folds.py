@@ -11,15 +11,15 @@ from typing import Any, TypeAlias
 
 from webhook.cel.access import go_text
 from webhook.cel.ast import Call, Fold, ListNode, MapNode, Node, Select
-from webhook.cel.code import STEPS, Closure, Frame
+from webhook.cel.code import Closure, Frame
 from webhook.cel.values import (
     DomainMap,
     EvaluationError,
     go_type,
     key_value,
-    limit_exceeded,
     map_key,
     no_such_overload,
+    take,
 )
 
 _NODES_PER_STEP = 8
@@ -62,10 +62,7 @@ def turns(range_: Closure, first: int, second: int | None, steps: int) -> Turns:
 
     def run(frame: Frame) -> Iterator[None]:
         for one, two in elements(range_(frame)):
-            left = frame[STEPS] - steps
-            if left < 0:
-                raise limit_exceeded()
-            frame[STEPS] = left
+            take(frame, steps)
             frame[first] = one
             if second is not None:
                 frame[second] = two

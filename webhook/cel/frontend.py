@@ -6,6 +6,7 @@ hostile until shown otherwise: its length and the depth of its tree are bounded.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NoReturn, TypeAlias
 
 from lark import Token
@@ -33,7 +34,10 @@ from webhook.cel.macros import expand_global, expand_member
 from webhook.cel.problems import CompileProblem, ExpressionError, problem
 from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
+_LONGEST_NUMBER = 1_000  # leading zeros are allowed, but Python does not read digits without end
 MAX_BYTES = 10 * 1024  # what the API server stores
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # no text in Go: its JSON reader replaces them as well
 
 _RESERVED = frozenset(
     {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"}
@@ -47,11 +51,11 @@ Children: TypeAlias = list[Any]
 
 def parse(text: str) -> Node:
     """The tree of an expression. ExpressionError when it is none."""
-    size = len(text.encode("utf-8", "surrogatepass"))
+    size = len(text.encode("utf-8", "replace"))
     if size > MAX_BYTES:
         raise ExpressionError(CompileProblem(f"expression too long: {size} bytes, the limit is {MAX_BYTES}", 1, 1))
     try:
-        tree = parser(_BUILDER).parse(text)
+        tree = parser(_BUILDER).parse(_LONE_SURROGATE.sub("\ufffd", text))
     except TooDeepError:
         raise ExpressionError(CompileProblem("expression recursion limit exceeded: 250", 1, 1)) from None
     except UnexpectedInput as error:
@@ -272,6 +276,8 @@ def _dotted(node: Node) -> str:
 
 
 def _int(at: Position, token: Token) -> Literal:
+    if len(token) > _LONGEST_NUMBER:
+        raise ExpressionError(problem("invalid int literal", at))
     value = int(token, 16) if "x" in token else int(token)
     if value == INT_MAX + 1:
         return _Overflow(at, 1, value)
@@ -281,6 +287,8 @@ def _int(at: Position, token: Token) -> Literal:
 
 
 def _uint(at: Position, token: Token) -> Literal:
+    if len(token) > _LONGEST_NUMBER:
+        raise ExpressionError(problem("invalid uint literal", at))
     value = int(token[:-1], 16) if "x" in token else int(token[:-1])
     if value > UINT_MAX:
         raise ExpressionError(problem("invalid uint literal", at))

@@ -49,6 +49,18 @@ def limit_exceeded() -> AbortedError:
     return AbortedError("operation cancelled: actual cost limit exceeded")
 
 
+# A frame counts the steps that an evaluation has left in its second place; see code.py. What takes steps is given it.
+STEPS = 1
+
+
+def take(frame: list[Any], steps: int) -> None:
+    """Take steps off what is left; the evaluation ends when there are none."""
+    left = frame[STEPS] - steps
+    if left < 0:
+        raise limit_exceeded()
+    frame[STEPS] = left
+
+
 class UInt(int):
     """A CEL uint. Arithmetic on it is done by the operators, not by Python's."""
 

@@ -23,12 +23,12 @@ from webhook.cel.types import (
     list_of,
     param,
 )
-from webhook.cel.values import Duration, EvaluationError, UInt, limit_exceeded, no_such_overload
+from webhook.cel.values import Duration, EvaluationError, UInt, limit_exceeded, no_such_overload, take
 
 _T = param("T")
 _LIST, _DYNS = list_of(_T), list_of(DYN)
 _COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
-_MAX_PAIRS = 1_000_000
+_MAX_COST = 1_000_000
 
 
 def _greater(one: Any, two: Any) -> bool:
@@ -107,18 +107,21 @@ def _sum_durations(values: list[Any]) -> Duration:
     return total
 
 
-def _index_of(values: list[Any], wanted: Any) -> int:
-    return next((index for index, value in enumerate(values) if equal_or_false(value, wanted)), -1)
+def _index_of(frame: list[Any], values: list[Any], wanted: Any) -> int:
+    take(frame, 1 + len(values) // 4)
+    return next((index for index, value in enumerate(values) if equal_or_false(frame, value, wanted)), -1)
 
 
-def _last_index_of(values: list[Any], wanted: Any) -> int:
-    return next((index for index in reversed(range(len(values))) if equal_or_false(values[index], wanted)), -1)
+def _last_index_of(frame: list[Any], values: list[Any], wanted: Any) -> int:
+    take(frame, 1 + len(values) // 4)
+    return next((index for index in reversed(range(len(values))) if equal_or_false(frame, values[index], wanted)), -1)
 
 
-def _includes(target: Any, wanted: Any) -> bool:
+def _includes(frame: list[Any], target: Any, wanted: Any) -> bool:
     if type(target) is list:
-        return any(equal_or_false(value, wanted) for value in target)
-    return equal_or_false(target, wanted)
+        take(frame, 1 + len(target) // 4)
+        return any(equal_or_false(frame, value, wanted) for value in target)
+    return equal_or_false(frame, target, wanted)
 
 
 def _slice(values: list[Any], start: int, end: int) -> list[Any]:
@@ -136,7 +139,7 @@ def _flatten(values: Any, depth: Any = 1) -> list[Any]:
         raise no_such_overload()
     if depth < 0:
         raise EvaluationError("level must be non-negative")
-    if depth * len(values) > MAX_LENGTH:  # the scheduler charges for the depth asked for, not for the depth found
+    if depth * len(values) > _MAX_COST:  # the scheduler charges for the depth asked for, not for the depth found
         raise limit_exceeded()
     flat: list[Any] = []
     _flatten_into(flat, values, depth)
@@ -167,6 +170,7 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
         )
     if values and not is_ordered(keys[0]):
         raise EvaluationError("list elements must be comparable")
+    _check_pairs(keys)
     if any(type(key) is not type(keys[0]) for key in keys):
         raise EvaluationError("list elements must have the same type")
 
@@ -184,33 +188,32 @@ def _range(count: int) -> list[int]:
     return list(range(count))
 
 
-def _distinct(values: list[Any]) -> list[Any]:
+def _check_pairs(values: list[Any]) -> None:
+    """The scheduler charges two for each pair of elements, and its limit is a million."""
+    if 2 * len(values) ** 2 > _MAX_COST:
+        raise limit_exceeded()
+
+
+def _distinct(frame: list[Any], values: list[Any]) -> list[Any]:
+    _check_pairs(values)
     unique: list[Any] = []
     for value in values:
-        if len(unique) * len(values) > _MAX_PAIRS:
-            raise limit_exceeded()
-        if not any(equal_or_false(value, seen) for seen in unique):
+        take(frame, 1 + len(unique) // 4)
+        if not any(equal_or_false(frame, value, seen) for seen in unique):
             unique.append(value)
     return unique
 
 
-def _bounded(values: list[Any], others: list[Any]) -> None:
-    if len(values) * len(others) > _MAX_PAIRS:
-        raise limit_exceeded()
+def _contains_all(frame: list[Any], values: list[Any], wanted: list[Any]) -> bool:
+    return all(contains(frame, value, values) for value in wanted)
 
 
-def _contains_all(values: list[Any], wanted: list[Any]) -> bool:
-    _bounded(values, wanted)
-    return all(contains(value, values) for value in wanted)
+def _equivalent(frame: list[Any], values: list[Any], others: list[Any]) -> bool:
+    return _contains_all(frame, values, others) and _contains_all(frame, others, values)
 
 
-def _equivalent(values: list[Any], others: list[Any]) -> bool:
-    return _contains_all(values, others) and _contains_all(others, values)
-
-
-def _intersects(values: list[Any], others: list[Any]) -> bool:
-    _bounded(values, others)
-    return any(contains(value, others) for value in values)
+def _intersects(frame: list[Any], values: list[Any], others: list[Any]) -> bool:
+    return any(contains(frame, value, others) for value in values)
 
 
 def _of_comparables(name: str, call: Callable[..., Any], *, returns_element: bool) -> Function:
@@ -221,12 +224,14 @@ def _of_comparables(name: str, call: Callable[..., Any], *, returns_element: boo
     return Function(name, overloads)
 
 
-def _member(name: str, id_: str, params: tuple[Any, ...], result: Any, call: Callable[..., Any]) -> Function:
-    return Function(name, (Overload(id_, params, result, call, member=True),))
+def _member(
+    name: str, id_: str, params: tuple[Any, ...], result: Any, call: Callable[..., Any], *, takes_frame: bool = False
+) -> Function:
+    return Function(name, (Overload(id_, params, result, call, member=True),), takes_frame=takes_frame)
 
 
 def _sets(name: str, call: Callable[..., bool]) -> Function:
-    return Function(f"sets.{name}", (Overload(f"list_sets_{name}_list", (_LIST, _LIST), BOOL, call),))
+    return Function(f"sets.{name}", (Overload(f"list_sets_{name}_list", (_LIST, _LIST), BOOL, call),), takes_frame=True)
 
 
 _SUMS = ((INT, _sum_ints), (UINT, _sum_uints), (DOUBLE, _sum_doubles), (DURATION, _sum_durations))
@@ -239,9 +244,9 @@ FUNCTIONS: tuple[Function, ...] = (
         "sum",
         tuple(Overload(f"list_{t.name}_sum", (list_of(t),), t, call, member=True) for t, call in _SUMS),
     ),
-    _member("indexOf", "list_a_index_of_int", (_LIST, _T), INT, _index_of),
-    _member("lastIndexOf", "list_a_last_index_of_int", (_LIST, _T), INT, _last_index_of),
-    _member("includes", "list_includes_dyn_dyn", (DYN, DYN), BOOL, _includes),
+    _member("indexOf", "list_a_index_of_int", (_LIST, _T), INT, _index_of, takes_frame=True),
+    _member("lastIndexOf", "list_a_last_index_of_int", (_LIST, _T), INT, _last_index_of, takes_frame=True),
+    _member("includes", "list_includes_dyn_dyn", (DYN, DYN), BOOL, _includes, takes_frame=True),
     _member("slice", "list_slice", (_LIST, INT, INT), _LIST, _slice),
     Function(
         "flatten",
@@ -267,7 +272,7 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function("lists.range", (Overload("lists_range", (INT,), list_of(INT), _range),), grows=True),
     _member("reverse", "list_reverse", (_LIST,), _LIST, lambda values: values[::-1]),
-    Function("distinct", (Overload("list_distinct", (_LIST,), _LIST, _distinct, member=True),), tracked=0),
+    Function("distinct", (Overload("list_distinct", (_LIST,), _LIST, _distinct, member=True),), takes_frame=True, tracked=0),
     _sets("contains", _contains_all),
     _sets("equivalent", _equivalent),
     _sets("intersects", _intersects),

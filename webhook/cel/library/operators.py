@@ -41,11 +41,12 @@ from webhook.cel.values import (
     find,
     limit_exceeded,
     no_such_overload,
+    take,
 )
 
 _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_B, _A)
-MAX_LENGTH = 1_000_000  # of a string or list that an expression makes
+MAX_LENGTH = 200_000  # of a string or list that an expression makes
 
 # Go types that answer any call themselves: their errors do not name the function.
 RECEIVERS: set[type] = {str, Timestamp, Duration}
@@ -176,13 +177,14 @@ def _not_strictly_false(value: Any) -> bool:
     return value if type(value) is bool else True
 
 
-def contains(value: Any, container: Any) -> bool:
+def contains(frame: list[Any], value: Any, container: Any) -> bool:
     """value in container. Hot path of selectors with lists."""
     kind = type(container)
     if kind is list:
-        return any(equal_or_false(value, element) for element in container)
+        take(frame, 1 + len(container) // 4)
+        return any(equal_or_false(frame, value, element) for element in container)
     if kind is dict:
-        return find(container, value) is not MISSING
+        return bool(container) and find(container, value) is not MISSING
     if kind is DomainMap:
         return type(value) is str and value in container
     raise no_such_overload()
@@ -195,8 +197,8 @@ def size(value: Any) -> int:
     raise no_such_overload("" if type(value) in RECEIVERS else "size")
 
 
-def _not_equal(left: Any, right: Any) -> bool:
-    return not equal_or_false(left, right)  # what cannot be compared differs
+def _not_equal(frame: list[Any], left: Any, right: Any) -> bool:
+    return not equal_or_false(frame, left, right)  # what cannot be compared differs
 
 
 def _ordering(symbol: str, test: Callable[[int], bool]) -> Function:
@@ -207,9 +209,9 @@ def _ordering(symbol: str, test: Callable[[int], bool]) -> Function:
     return Function(name, overloads, shared=lambda left, right: test(compare(left, right, name)))
 
 
-def _binary(name: str, *signatures: tuple[Type, Type, Type], shared: Callable[..., Any]) -> Function:
+def _binary(name: str, *signatures: tuple[Type, Type, Type], shared: Callable[..., Any], takes_frame: bool = False) -> Function:
     overloads = tuple(Overload(f"{name}{left.name}_{right.name}", (left, right), result) for left, right, result in signatures)
-    return Function(name, overloads, shared=shared)
+    return Function(name, overloads, shared=shared, takes_frame=takes_frame)
 
 
 def _same(*types: Type) -> list[tuple[Type, Type, Type]]:
@@ -224,8 +226,8 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("_?_:_", (Overload("conditional", (BOOL, _A, _A), _A),)),
     Function("!_", (Overload("logical_not", (BOOL,), BOOL),), shared=_not),
     Function("@not_strictly_false", (Overload("not_strictly_false", (BOOL,), BOOL),), shared=_not_strictly_false),
-    _binary("_==_", (_A, _A, BOOL), shared=equal),
-    _binary("_!=_", (_A, _A, BOOL), shared=_not_equal),
+    _binary("_==_", (_A, _A, BOOL), shared=equal, takes_frame=True),
+    _binary("_!=_", (_A, _A, BOOL), shared=_not_equal, takes_frame=True),
     _binary(
         "_+_",
         *_same(BYTES, DOUBLE, DURATION),
@@ -276,7 +278,7 @@ FUNCTIONS: tuple[Function, ...] = (
             Overload("cel_@mapInsert_map_map", (_MAP, _MAP), _MAP),
         ),
     ),
-    _binary("@in", (_A, _LIST, BOOL), (_A, _MAP, BOOL), shared=contains),
+    _binary("@in", (_A, _LIST, BOOL), (_A, _MAP, BOOL), shared=contains, takes_frame=True),
     Function(
         "size",
         tuple(

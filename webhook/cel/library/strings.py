@@ -40,7 +40,7 @@ def _char_at(text: str, index: int) -> str:
     return text[index : index + 1]
 
 
-def _index_of(text: str, part: str, offset: int = 0) -> int:
+def _index_of(_: list[Any], text: str, part: str, offset: int = 0) -> int:
     if offset < 0:
         raise _out_of_range(offset)
     if not part:
@@ -48,7 +48,7 @@ def _index_of(text: str, part: str, offset: int = 0) -> int:
     return text.find(part, offset) if offset < len(text) else -1
 
 
-def _last_index_of(text: str, part: str, offset: int | None = None) -> int:
+def _last_index_of(_: list[Any], text: str, part: str, offset: int | None = None) -> int:
     if offset is None:
         return text.rfind(part)
     if offset < 0:
@@ -98,6 +98,9 @@ def _join(parts: list[Any], separator: str = "") -> str:
 
 def _quote(text: str) -> str:
     return '"' + text.translate(_QUOTED) + '"'
+
+
+# indexOf and lastIndexOf get the frame because those of lists do.
 
 
 def _member(name: str, *signatures: tuple[tuple[Type, ...], Type], call: Callable[..., Any], grows: bool = False) -> Function:

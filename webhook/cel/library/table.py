@@ -42,6 +42,7 @@ class Function:
 
     `shared` computes every overload and tells types apart itself. `plain_errors`: its run-time type errors do not list
     the types. `grows`: its result can be much larger than its operands, so the size counts against the limits.
+    `takes_frame`: its implementations get the frame as well, first, to take steps off it.
     `tracked`: the argument on which the scheduler's cost tracking panics unless it is a value of the parameter's type.
     """
 
@@ -50,6 +51,7 @@ class Function:
     shared: Callable[..., Any] | None = None
     plain_errors: bool = False
     grows: bool = False
+    takes_frame: bool = False
     tracked: int | None = None
 
 
@@ -65,6 +67,7 @@ def merge(*tables: tuple[Function, ...]) -> dict[str, Function]:
                 known.shared or function.shared,
                 known.plain_errors or function.plain_errors,
                 known.grows or function.grows,
+                known.takes_frame or function.takes_frame,
                 known.tracked if function.tracked is None else function.tracked,
             )
         merged[function.name] = function

@@ -162,8 +162,11 @@ def _named_zone(name: str) -> ZoneInfo:
         raise EvaluationError(f"unknown time zone {name}") from None
 
 
-def _whole(nanos: int, unit: int) -> int:
-    return abs(nanos) // unit * (-1 if nanos < 0 else 1)
+def _length(unit: int, value: Duration) -> int:
+    """A duration in whole units, by way of a float as in Go: close to the next unit it rounds up."""
+    sign = -1 if value.nanos < 0 else 1
+    whole, rest = divmod(abs(value.nanos), unit)
+    return sign * int(whole if unit < _SECOND else float(whole) + float(rest) / unit)
 
 
 _PARTS: dict[str, Callable[[_Moment], int]] = {
@@ -197,10 +200,6 @@ def _part(name: str) -> Callable[..., int]:
 def _milliseconds(value: Timestamp, zone: str = "UTC") -> int:
     _zone_offset(zone, 0)
     return value.nanos % _SECOND // 10**6
-
-
-def _length(unit: int, value: Duration) -> int:
-    return _whole(value.nanos, unit)
 
 
 def _accessor(name: str) -> Function:
