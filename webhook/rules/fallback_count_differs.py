@@ -27,7 +27,7 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
     for judged, request in written_lists(view):
         counts = {item.name: "all" if item.allocation_mode == ALL else str(item.count) for item in request.alternatives}
         if len(set(counts.values())) > 1 and not all_declared(view, judged, request):
-            sides = [f'"{name}" {count}' for name, count in counts.items()]
+            sides = [f'"{name}" takes {count}' for name, count in counts.items()]
             yield Finding(
                 rule=RULE.id,
                 reason=REASON,

@@ -59,6 +59,7 @@ def _shapes(view: View, judged: JudgedClaim, request: Request) -> tuple[Shape, .
 def _finding(workload: Workload, judged: JudgedClaim, request: Request, shapes: tuple[Shape, ...]) -> Finding:
     number = f"{workload.replicas} pods" if workload.replicas is not None else "pods"
     choices = listed(shapes) if shapes else in_words([f'"{item.name}"' for item in request.alternatives])
+    pace = "; they work as one, and the slowest sets the pace" if workload.gang else ""
     return Finding(
         rule=RULE.id,
         reason=REASON,
@@ -67,7 +68,7 @@ def _finding(workload: Workload, judged: JudgedClaim, request: Request, shapes: 
         path=judged.path(request.pointer),
         via=judged.via,
         place=field_path(request.pointer),
-        detail=f'each of its {number} picks for itself from "{request.name}": {choices}',
+        detail=f'each of its {number} picks for itself from "{request.name}": {choices}{pace}',
         remedy=f'if they have to be equal, set {UNIFORM_ANNOTATION}: "true" in the pod template\'s annotations, '
         "which refuses claims that leave a choice, and ask for one model in one count",
     )
