@@ -21,8 +21,8 @@ RULES = ROOT / "docs" / "rules"
 
 _INDEX = """# Rules
 
-What Fallgate can say, one page a rule. A rule runs when a policy of its kind matches the namespace; `Checks` switches on the whole
-catalogue, and each of its rules can be given another severity or switched off by id or by reason.
+What Fallgate can say, one page a rule. A rule runs when a policy of its kind matches the namespace; `Checks` switches on the
+whole catalogue, and each of its rules can be given another severity or switched off by id or by reason.
 
 | rule | switched on by | reasons (severity) |
 |---|---|---|

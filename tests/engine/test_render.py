@@ -74,7 +74,7 @@ def test_a_warning_is_one_line() -> None:
         '[fallback-compatibility] spec.resourceClaims[0] "accelerator" -> ResourceClaimTemplate h100-else-a100: '
         'spec.spec.devices.requests[0].firstAvailable[1]: "a100-pair": 2x a100-40gb is not declared (declared: h100-80gb) '
         "(if the program handles it, add to the pod template's annotations: fallgate.dev/compatible-shapes: "
-        '"h100-80gb, 2x a100-40gb" otherwise remove the alternative a100-pair)'
+        '"h100-80gb, 2x a100-40gb"; otherwise remove the alternative a100-pair)'
     )
     bare = Finding(rule="r", reason="x", severity="warn", detail="tab\there\nand there")
     assert warning(bare) == "[r] tab here and there"

@@ -51,7 +51,7 @@ def warning(finding: Finding) -> str:
     place = finding.place or finding.path
     where = f"{place}: " if place else ""
     via = f"{'; '.join(finding.via)}: " if finding.via else ""
-    remedy = f" ({one_line(finding.remedy)})" if finding.remedy else ""
+    remedy = f" ({_run_on(finding.remedy)})" if finding.remedy else ""
     line = one_line(f"[{finding.rule}] {via}{where}{finding.detail}{remedy}")
     return line if len(line) <= WARNING_LENGTH else line[: WARNING_LENGTH - 3] + "..."
 
@@ -59,6 +59,13 @@ def warning(finding: Finding) -> str:
 def one_line(text: str) -> str:
     """`text` without line breaks and tabs, runs of blanks folded."""
     return " ".join(text.split())
+
+
+def _run_on(remedy: str) -> str:
+    """The lines of a remedy as one: a colon leads to the next line, anything else is set apart from it."""
+    lines = [one_line(line) for line in remedy.splitlines()]
+    joined = "; ".join(line for line in lines if line)
+    return joined.replace(":; ", ": ")
 
 
 def _grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
