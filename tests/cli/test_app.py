@@ -118,7 +118,7 @@ def test_the_console_script_reads_the_standard_input(folder: Path) -> None:
     assert json.loads(done.stdout)["source"] == "stdin:1"
 
 
-def on_a_terminal(*args: str, **more: str) -> str:
+def on_a_terminal(*args: str, code: int = 1, **more: str) -> str:
     """What a terminal shows."""
     outer, inner = pty.openpty()
     with subprocess.Popen([*PROGRAM, *args], stdout=inner, stderr=inner, stdin=inner, env=environment(**more)) as process:
@@ -133,7 +133,7 @@ def on_a_terminal(*args: str, **more: str) -> str:
                 break
             shown += part
     os.close(outer)
-    assert process.returncode == 1
+    assert process.returncode == code
     return shown.decode()
 
 
@@ -147,3 +147,16 @@ def test_long_lines_are_not_folded_on_a_terminal(write: Callable[..., str]) -> N
     name = write("in.yaml", claim("both", BOTH))
     shown = on_a_terminal("review", name, *BASE, COLUMNS="40", NO_COLOR="1")
     assert 'ResourceClaim "both" may hand out devices that its owner has not declared the program can run on\r\n' in shown
+
+
+def test_a_terminal_shows_progress_on_long_work_and_waits_for_no_input(write: Callable[..., str]) -> None:
+    name = write("many.yaml", *(claim(f"c-{i}", BOTH) for i in range(250)))
+    shown = on_a_terminal("review", name, *BASE)
+    assert "judging" in shown
+    assert "250 objects: 250 denied" in shown
+    assert "there is nothing to read: name files or folders, or pipe manifests in (-)" in on_a_terminal("review", *BASE, code=2)
+
+
+def test_commands_can_be_completed() -> None:
+    context = click.Context(app, info_name="fallgate")
+    assert [item.value for item in app.shell_complete(context, "")] == list(COMMANDS)

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.build import alternative, claim, device, device_slice, exactly, first_available, pod, template
+from tests.build import (
+    alternative,
+    claim,
+    device,
+    device_class,
+    device_slice,
+    exactly,
+    first_available,
+    owned_by,
+    pod,
+    result,
+    template,
+)
 
 BASE = ("--policies", "policies", "--fleet", "fleet")
 BOTH = first_available(
@@ -23,9 +36,9 @@ def explained(run: Any, write: Callable[..., str]) -> Callable[..., list[Any]]:
     """The JSON of some objects."""
 
     def explained(*objects: Any) -> list[Any]:
-        result = run("explain", write("in.yaml", *objects), *BASE, "-o", "json")
-        assert (result.exit_code, result.stderr) == (0, "")
-        return [json.loads(line) for line in result.stdout.splitlines()]
+        found = run("explain", write("in.yaml", *objects), *BASE, "-o", "json")
+        assert (found.exit_code, found.stderr) == (0, "")
+        return [json.loads(line) for line in found.stdout.splitlines()]
 
     return explained
 
@@ -33,9 +46,9 @@ def explained(run: Any, write: Callable[..., str]) -> Callable[..., list[Any]]:
 def test_text_of_a_pod(run: Any, write: Callable[..., str]) -> None:
     declared = {"annotations": {"fallgate.dev/compatible-shapes": "h100-80gb"}}
     trainer = pod("trainer", templates={"acc": "both", "other": "gone"}, meta=declared, nodeSelector={"no": "such"})
-    result = run("explain", write("in.yaml", trainer), write("t.yaml", template("both", BOTH)), *BASE)
-    assert result.exit_code == 0
-    assert result.stdout.startswith(
+    found = run("explain", write("in.yaml", trainer), write("t.yaml", template("both", BOTH)), *BASE)
+    assert found.exit_code == 0
+    assert found.stdout.startswith(
         "Pod team-a/trainer  in.yaml:1\n"
         "  0 of 2 nodes can be its node\n"
         '  not found: spec.resourceClaims[1] "other" -> ResourceClaimTemplate gone:'
@@ -49,8 +62,8 @@ def test_text_of_a_pod(run: Any, write: Callable[..., str]) -> None:
 
 def test_text_of_a_template(run: Any, write: Callable[..., str]) -> None:
     body = template("both", BOTH, annotations={"fallgate.dev/compatible-shapes": "h100-80gb"})
-    result = run("explain", write("in.yaml", body), *BASE)
-    assert result.stdout == (
+    found = run("explain", write("in.yaml", body), *BASE)
+    assert found.stdout == (
         "ResourceClaimTemplate team-a/both  in.yaml:1\n"
         "  request gpu\n"
         '    declared: "h100-80gb" (ResourceClaimTemplate both)\n'
@@ -120,8 +133,8 @@ def test_cel_errors_are_told_by_device(explained: Callable[..., list[Any]], writ
 
 def test_text_of_cel_errors_shows_the_message_and_the_selector(run: Any, write: Callable[..., str]) -> None:
     write("fleet/odd.yaml", device_slice("node-o", device("odd", {"type": "gpu"})))
-    result = run("explain", write("in.yaml", claim("c", exactly("gpu", "h100.example.com"))), *BASE)
-    lines = result.stdout.splitlines()
+    found = run("explain", write("in.yaml", claim("c", exactly("gpu", "h100.example.com"))), *BASE)
+    lines = found.stdout.splitlines()
     at = lines.index("      1 ?gpu.nvidia.com/unknown raises a CEL error  on node-o: odd")
     assert lines[at + 2] == '        in device.attributes["gpu.nvidia.com"].productName.contains("H100")'
 
@@ -149,13 +162,94 @@ def test_requests_of_a_pod_name_its_claim_and_their_origin(explained: Callable[.
 
 
 def test_without_policies_devices_have_no_model_names(run: Any, write: Callable[..., str]) -> None:
-    result = run("explain", write("in.yaml", claim("c", exactly("gpu", "h100.example.com"))), "--fleet", "fleet", "-o", "json")
-    found = json.loads(result.stdout)
-    assert found["requests"][0]["alternatives"][0]["shapes"] == ["1x ?gpu.nvidia.com/NVIDIA H100 80GB HBM3"]
+    found = run("explain", write("in.yaml", claim("c", exactly("gpu", "h100.example.com"))), "--fleet", "fleet", "-o", "json")
+    body = json.loads(found.stdout)
+    assert body["requests"][0]["alternatives"][0]["shapes"] == ["1x ?gpu.nvidia.com/NVIDIA H100 80GB HBM3"]
 
 
 def test_an_input_without_anything_to_explain_is_an_error(run: Any, write: Callable[..., str]) -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
-    result = run("explain", write("in.yaml", config), *BASE)
-    assert result.exit_code == 2
-    assert result.stderr == ("error: there is nothing to explain: the input has no claim, template, pod or workload\n")
+    found = run("explain", write("in.yaml", config), *BASE)
+    assert found.exit_code == 2
+    assert found.stderr == ("error: there is nothing to explain: the input has no claim, template, pod or workload\n")
+
+
+def test_text_tells_what_is_allocated_and_whether_it_is_declared(run: Any, write: Callable[..., str]) -> None:
+    held = claim("held", BOTH, allocated=[result("gpu-0", "node-h", request="gpu/big")])
+    declared = held | {"metadata": {**held["metadata"], "annotations": {"fallgate.dev/compatible-shapes": "h100-80gb"}}}
+    name = write("in.yaml", held, declared)
+    lines = run("explain", name, *BASE).stdout.splitlines()
+    assert [line for line in lines if "allocated" in line] == [
+        "    allocated: 1x h100-80gb, NOT declared",
+        "    allocated: 1x h100-80gb, declared",
+    ]
+    found = run("explain", name, *BASE, "-o", "json").stdout.splitlines()
+    assert [json.loads(line)["requests"][0]["allocated"] for line in found] == ["1x h100-80gb"] * 2
+
+
+def test_text_shows_what_is_wrong_with_a_declaration(run: Any, write: Callable[..., str]) -> None:
+    odd = claim("odd", BOTH, annotations={"fallgate.dev/compatible-shapes": "2 h100-80gb"})
+    lines = run("explain", write("in.yaml", odd), *BASE).stdout.splitlines()
+    assert lines[2:4] == [
+        '    declared: "" (ResourceClaim odd)',
+        '      fallgate.dev/compatible-shapes cannot be read: write the count as "2x"',
+    ]
+
+
+def test_text_of_an_ask_for_all_devices_and_of_a_selector_that_does_not_compile(run: Any, write: Callable[..., str]) -> None:
+    every = claim("all", exactly("gpu", "h100.example.com", mode="All"), exactly("bad", "gpu.nvidia.com", "device.x =="))
+    lines = run("explain", write("in.yaml", every), *BASE).stdout.splitlines()
+    assert lines[3:5] == [
+        "    all h100.example.com  spec.devices.requests[0].exactly",
+        "      may be given *x h100-80gb, not declared",
+    ]
+    assert any(line.startswith("      a selector does not compile: ") for line in lines)
+
+
+def test_text_says_when_shapes_come_from_the_catalogs_examples(run: Any, write: Callable[..., str], folder: Path) -> None:
+    catalog = folder / "policies" / "policy.yaml"
+    example = "    examples: [{attributes: {type: {string: gpu}, productName: {string: NVIDIA H100 80GB HBM3}}}]\n"
+    model = '    selector: device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"\n'
+    catalog.write_text(catalog.read_text().replace(model, model + example))
+    write("empty/classes.yaml", device_class("h100.example.com", 'device.driver == "gpu.nvidia.com"'))
+    text = run("explain", write("in.yaml", claim("c", BOTH)), "--policies", "policies", "--fleet", "empty").stdout
+    assert (
+        "      may be given 1x h100-80gb, not declared\n"
+        "      no live device matches: the shapes are those of the catalog's examples\n"
+    ) in text
+
+
+def test_text_of_a_pod_without_claims_and_of_one_whose_claim_nobody_knows(run: Any, write: Callable[..., str]) -> None:
+    strange = pod("strange")
+    strange["spec"]["resourceClaims"] = [{"name": "gpu", "clusterResourceClaimTemplateName": "x"}]
+    assert run("explain", write("in.yaml", pod("plain"), strange), *BASE).stdout == (
+        "Pod team-a/plain  in.yaml:1\n"
+        "  it asks for no devices by claim\n"
+        "Pod team-a/strange  in.yaml:10\n"
+        '  not found: spec.resourceClaims[0] "gpu": it names neither a claim nor a template that this release knows\n'
+    )
+
+
+def test_a_generated_claim_is_explained_by_its_pods_declaration(explained: Callable[..., list[Any]]) -> None:
+    owner = pod(
+        "trainer",
+        templates={"acc": "both"},
+        meta={"uid": "u-1", "annotations": {"fallgate.dev/compatible-shapes": "acc/gpu: h100-80gb"}},
+    )
+    generated = claim(
+        "trainer-acc-x",
+        BOTH,
+        annotations={"resource.kubernetes.io/pod-claim-name": "acc"},
+        ownerReferences=owned_by("Pod", "trainer", "u-1"),
+    )
+    (request,) = explained(generated, owner)[0]["requests"]
+    assert (request["podClaim"], request["declaration"]) == ("acc", {"text": "h100-80gb", "origin": "Pod trainer"})
+
+
+def test_a_bad_document_ends_with_2_and_the_rest_is_explained(run: Any, write: Callable[..., str], folder: Path) -> None:
+    name = write("in.yaml", claim("c", BOTH))
+    with (folder / name).open("a") as file:
+        file.write("---\n- 1\n")
+    found = run("explain", name, *BASE, "-o", "json")
+    assert (found.exit_code, len(found.stdout.splitlines())) == (2, 1)
+    assert found.stderr.startswith("error: in.yaml:")

@@ -89,3 +89,13 @@ def test_without_an_ownership_policy_there_is_nothing_to_compare(run: Any, write
     assert found.stderr == (
         "error: no policy says which driver and which extended resources are the same cards: add a DeviceOwnership\n"
     )
+
+
+def test_a_group_without_devices_and_a_missing_fleet(run: Any, write: Callable[..., str]) -> None:
+    write("none/node.yaml", node("node-a"))
+    found = run("overlap", "--policies", "policies", "--fleet", "none")
+    assert (found.exit_code, found.stdout) == (
+        0,
+        "nvidia-gpus: driver gpu.nvidia.com, extended resources nvidia.com/gpu\n  no node has these devices\n",
+    )
+    assert run("overlap", "--policies", "policies").exit_code == 2

@@ -13,6 +13,8 @@ import yaml
 from click.testing import Result
 
 from tests.build import alternative, claim, controller, exactly, first_available, namespace, pod, pod_spec, template
+from webhook.engine import Admission
+from webhook.model.finding import Decision
 
 BASE = ("--policies", "policies", "--fleet", "fleet", "--now", "2027-01-01")
 BOTH = first_available("gpu", alternative("big", "h100.example.com"), alternative("pair", "a100.example.com", count=2))
@@ -397,3 +399,34 @@ def test_a_missing_fleet_is_said(run: Any, write: Callable[..., str]) -> None:
     result = run("review", write("in.yaml", claim("p", exactly())), "--policies", "policies")
     assert result.exit_code == 0
     assert result.stderr == "note: no fleet is named: nothing is known of the cluster but what the input holds\n"
+
+
+def test_packs_are_found_by_name_beside_and_below(
+    run: Any, write: Callable[..., str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhook.cli.inputs.policies._PACK_FOLDERS", (folder / "away", folder / "policies"))
+    (folder / "policies" / "mine").mkdir()
+    (folder / "policies" / "policy.yaml").rename(folder / "policies" / "mine" / "policy.yaml")
+    name = write("in.yaml", claim("both", BOTH))
+    assert run("review", name, "--pack", "mine", "--fleet", "fleet").exit_code == 1
+    monkeypatch.setattr("webhook.cli.inputs.policies._PACK_FOLDERS", (folder / "away",))
+    found = run("review", name, "--pack", "mine", "--fleet", "fleet")
+    assert (found.exit_code, found.stderr) == (
+        2,
+        "error: --pack mine: no packs are installed; name the folder of a pack with --policies\n",
+    )
+
+
+def test_a_crashed_rule_is_a_fault_that_shows_in_the_text_and_the_exit_code(
+    run: Any, write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(review: Any, *_: Any, **__: Any) -> Admission:
+        return Admission(object=review.object, decision=Decision(allowed=True, internal_error="rule x failed:\nKeyError"))
+
+    monkeypatch.setattr("webhook.cli.judging.admit", faulty)
+    name = write("in.yaml", claim("both", BOTH))
+    found = run("review", name, *BASE)
+    assert (found.exit_code, found.stdout.splitlines()[1]) == (3, "  fault: rule x failed: KeyError")
+    assert '<error message="rule x failed:">' in run("review", name, *BASE, "-o", "junit").stdout
+    found = run("patch", name, *BASE)
+    assert (found.exit_code, found.stderr) == (3, "error: in.yaml:1: rule x failed:\nKeyError\n")

@@ -80,6 +80,8 @@ def test_certs_are_issued_and_shown(run: Any, folder: Path) -> None:
     assert json.loads(shown.stdout.splitlines()[0]) == leaf
     text = run("certs", "show", "certs").stdout
     assert text.startswith("certs/tls.crt: fallgate.example\n  names    fallgate.example\n  issuer   Fallgate webhook CA\n")
+    again = run("certs", "issue", "certs", "--name", "fallgate.example").stdout
+    assert again.endswith("give certs/ca.crt to clients (caBundle of the webhook configuration, base64)\n")
     assert "PRIVATE" not in text + shown.stdout + issued.stdout
 
 
@@ -88,5 +90,8 @@ def test_certificates_that_cannot_be_read_are_bad_input(run: Any, folder: Path) 
     result = run("certs", "show", "x.pem")
     assert result.exit_code == 2
     assert result.stderr.startswith("error: x.pem: no certificate can be read from it")
+    (folder / "empty").mkdir()
+    assert run("certs", "show", "empty").stderr == "error: empty/tls.crt: No such file or directory\n"
     (folder / "file").write_text("")
     assert run("certs", "issue", "file", "--name", "a.example").exit_code == 2
+    assert run("certs", "issue", "x", "--name", "ü").exit_code == 2

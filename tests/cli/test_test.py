@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.build import alternative, claim, exactly, first_available, namespace
-from webhook.cli.policytests.format import read_policy_tests
+from webhook.cli.policytests.format import read_instant, read_policy_tests
 
 BOTH = claim("both", first_available("gpu", alternative("big", "h100.example.com"), alternative("x", "a100.example.com")))
 PLAIN = claim(
@@ -207,6 +207,10 @@ def test_a_mistake_in_tests_yaml_is_told_with_its_line_and_the_rest_is_run(run: 
             file_of({"name": "t", "object": "f", "featureGates": {"A": 1}, "expect": {"decision": "deny"}}),
             "test 't': featureGates must be a mapping of gates to true or false",
         ),
+        (
+            file_of({"name": "t", "object": "f", "expect": {"decision": "deny", "fields": []}}),
+            "test 't': expect.fields must be a mapping of field paths to values",
+        ),
         (file_of(fleet={}), "fleet must be a list"),
         (
             file_of(quux=1),
@@ -218,3 +222,32 @@ def test_mistakes_in_the_format(text: str, message: str) -> None:
     _, problems = read_policy_tests(text, "tests.yaml")
     assert message in [problem.message for problem in problems]
     assert {problem.source for problem in problems} == {"tests.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2027-01-15", "2027-01-15T00:00:00+00:00"),
+        ("2027-01-15T08:00:00Z", "2027-01-15T08:00:00+00:00"),
+        ("2027-01-15T08:00:00+02:00", "2027-01-15T08:00:00+02:00"),
+        ("2027-01-15T08:00:00", "2027-01-15T08:00:00+00:00"),
+    ],
+)
+def test_times(written: str, read: str) -> None:
+    assert read_instant(written).isoformat() == read
+
+
+def test_a_test_file_that_is_no_text_or_not_there_is_bad_input(run: Any, folder: Path) -> None:
+    (folder / "policies" / "tests.yaml").write_bytes(b"\xff\xfe")
+    assert run("test", "policies").stderr == "error: policies/tests.yaml: this is not UTF-8 text\n"
+    assert run("test", "policies/tests.yaml").exit_code == 2
+    assert run("test", "gone").stderr == "error: gone: there is no such file or folder\n"
+
+
+def test_policies_with_mistakes_are_told_and_end_with_2(run: Any, folder: Path) -> None:
+    body = {"name": "t", "object": BOTH, "expect": {"decision": "deny"}}
+    (folder / "policies" / "tests.yaml").write_text(file_of(body))
+    (folder / "policies" / "bad.yaml").write_text("kind: Nonsense\n")
+    found = run("test", "policies")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.endswith(" and are not in force: nothing was judged\n")

@@ -12,6 +12,27 @@ import pytest
 from webhook.cli.tiering import alternative_words, ask_words
 from webhook.rulekit.policies import TierAlternative, TierAsk
 
+MORE = """\
+apiVersion: fallgate.dev/v1alpha1
+kind: TierFallback
+metadata: {name: base-list}
+spec:
+  mode: warn
+  tier: base
+  default: true
+  match: {excludeNamespaces: [ops-*]}
+  targets: [claims]
+  asks:
+  - match: {deviceClasses: [gpu.nvidia.com]}
+    author: last
+    alternatives: [{name: small, deviceClassName: small.example.com, count: 1}]
+---
+apiVersion: fallgate.dev/v1alpha1
+kind: FallbackCompatibility
+metadata: {name: strict}
+spec: {mode: enforce, requests: all, match: {tiers: [prod]}}
+"""
+
 
 def test_text_of_all_tiers_and_models(run: Any) -> None:
     found = run("tiers", "--policies", "policies", "--fleet", "fleet")
@@ -75,6 +96,24 @@ def test_json_is_one_tier_a_line(run: Any) -> None:
 def test_an_unknown_tier_is_bad_usage(run: Any) -> None:
     found = run("tiers", "prod", "--policies", "policies")
     assert (found.exit_code, found.stderr) == (2, "error: no policy names the tier prod; there are: dev\n")
+
+
+def test_namespaces_without_a_tier_restrictions_and_defaults_are_told(run: Any, folder: Path) -> None:
+    (folder / "more.yaml").write_text(MORE)
+    found = run("tiers", "--policies", "more.yaml")
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout == (
+        "tier base (also of namespaces without the label fallgate.dev/tier)\n"
+        "  a warning says what would be added to claims that people create  (base-list, mode warn)\n"
+        "  only for not in namespaces ops-*\n"
+        "    whoever asks for class gpu.nvidia.com gets, in this order:\n"
+        "      1. small: 1x class small.example.com\n"
+        "      2. what was asked for\n"
+        "tier prod\n"
+        "  no fallbacks are added here\n"
+        "  every request that several models satisfy needs a declaration of the shapes that the program runs on:\n"
+        "    fallgate.dev/compatible-shapes, on the pod, the claim, its template or the namespace (strict, mode enforce)\n"
+    )
 
 
 def test_policies_without_tiers_say_so(run: Any, folder: Path) -> None:

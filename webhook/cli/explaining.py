@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from webhook.cel import CelError, Verdict, compile_selector
+from webhook.cel import Selector, Verdict, compile_selector
 from webhook.cli.asking import Asked
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Matches
@@ -175,9 +175,10 @@ def _devices(fleet: Fleet, policies: PolicySet, alternative: Alternative, nodes:
     matched, errors = _outcomes(matches)
     texts = (*fleet.inventory.classes[alternative.device_class].selectors, *selectors)
     drivers = fleet.inventory.drivers_of_class(alternative.device_class)
+    erring = {(driver, pool) for driver, pool, _ in errors}
     catalog = catalog_for(policies)
     for pool in fleet.inventory.pools:
-        if pool.driver not in drivers and not any(key[:2] == pool.key for key in errors):
+        if pool.driver not in drivers and pool.key not in erring:
             continue
         models = catalog.models_in(pool, fleet.inventory)
         for device in pool.devices:
@@ -203,10 +204,7 @@ def _refusing(device: Device, selectors: Sequence[str]) -> str:
     """The first selector that does not match the device."""
     for text in selectors:
         compiled = compile_selector(text)
-        if isinstance(compiled, tuple):
-            continue
-        outcome = compiled.against(device)
-        if outcome is Verdict.NO_MATCH or isinstance(outcome, CelError):
+        if isinstance(compiled, Selector) and compiled.against(device) is Verdict.NO_MATCH:
             return text
     return ""
 
