@@ -19,7 +19,8 @@ from webhook.rulekit.view import View
 class Verdict:
     """One judged alternative: what is declared, what it may be given, and which of that is not covered.
 
-    `alternative` is None for a claim that has its devices already: then the shape is what it was given.
+    `alternative` is None for a claim that has its devices already: then the shape is what it was given. `plain`: the author
+    asked for it plainly, be it that a list was made of it.
     """
 
     judged: JudgedClaim
@@ -28,6 +29,7 @@ class Verdict:
     declared: Declared
     possible: tuple[Shape, ...]
     uncovered: tuple[Shape, ...]
+    plain: bool = False
 
     @property
     def pointer(self) -> str:
@@ -103,7 +105,7 @@ def _place(view: View) -> str:
 def _way_out(uncovered: Sequence[Verdict]) -> str:
     if any(item.alternative is None for item in uncovered):
         return "let the pod use another claim"
-    if not all(item.alternative is not None and item.alternative.name for item in uncovered):
+    if any(item.plain for item in uncovered):
         return "add a selector that leaves only models it runs on"
     names = list(dict.fromkeys(item.alternative.name for item in uncovered if item.alternative is not None))
     if _nothing_left(uncovered):

@@ -51,8 +51,8 @@ _NOT_THERE = {
 }
 
 
-#: An alternative that is judged, with what it may be given.
-_Judged: TypeAlias = "tuple[Alternative, AlternativeShapes]"
+#: An alternative that is judged, with what it may be given, and whether its author asked for it plainly.
+_Judged: TypeAlias = "tuple[Alternative, AlternativeShapes, bool]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _judged(view: View, policy: FallbackCompatibility, judged: JudgedClaim, requ
         possible = judged.possible(view, request, alternative)
         plain = request.form in ("exactly", "flat") or alternative.name == authored
         if not plain or (policy.requests == "all" and _several_models(possible)):
-            yield alternative, possible
+            yield alternative, possible, plain
 
 
 def _several_models(possible: AlternativeShapes) -> bool:
@@ -150,9 +150,9 @@ def _verdicts(view: View, case: Case) -> Iterator[Verdict]:
         yield Verdict(judged, request, None, declared, (case.given,), (case.given,) if wrong else ())
     if _owner_unknown(view) and not declared.present:
         return
-    for alternative, possible in case.alternatives:
+    for alternative, possible, plain in case.alternatives:
         missing = judged.uncovered(view, request, alternative, declared)
-        yield Verdict(judged, request, alternative, declared, possible.shapes, missing)
+        yield Verdict(judged, request, alternative, declared, possible.shapes, missing, plain)
 
 
 def _severity(view: View, policy: FallbackCompatibility, declared: Declared) -> Severity:
@@ -170,7 +170,7 @@ def _uncertain(view: View, policy: FallbackCompatibility, case: Case) -> Iterato
         detail = f"pod {owner}, whose claim this is, is not known, and nobody else has declared anything"
         advice = f"declare the shapes on the template (spec.metadata.annotations[{SHAPES_ANNOTATION}]) or on the namespace"
         yield _doubt(view, policy, case, case.request.pointer, detail, advice)
-    for alternative, possible in case.alternatives:
+    for alternative, possible, _ in case.alternatives:
         if possible.uncertain:
             name = f'"{alternative.name}": ' if alternative.name else ""
             advice = (
