@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.build import claim, exactly, namespace, pod
-from webhook.cli.asking import Manner, ask_all, user_of
+from webhook.cli.asking import Manner, ask_all, only_namespace, user_of
 from webhook.folder.manifests import FileObject
 from webhook.model.review import User
 
@@ -99,6 +99,20 @@ def test_what_is_no_object_is_a_fault_with_its_document() -> None:
     asked_, faults = ask_all([odd], Manner())
     assert asked_ == []
     assert faults == [(odd, "this is no Kubernetes object: it needs apiVersion and kind")]
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "expected"),
+    [([], "default"), (["", "team-a", "team-a"], "team-a"), (["team-a", "team-b"], "default"), ([""], "default")],
+)
+def test_the_only_namespace_of_an_input(namespaces: list[str], expected: str) -> None:
+    documents = [FileObject(claim("c", namespace=namespace), "in.yaml", 1) for namespace in namespaces]
+    assert only_namespace(documents) == expected
+
+
+def test_an_admission_review_names_its_namespace_in_the_request() -> None:
+    review = {"kind": "AdmissionReview", "request": {"namespace": "team-r"}}
+    assert only_namespace([FileObject(review, "in.yaml", 1)]) == "team-r"
 
 
 @pytest.mark.parametrize(

@@ -430,3 +430,12 @@ def test_a_crashed_rule_is_a_fault_that_shows_in_the_text_and_the_exit_code(
     assert '<error message="rule x failed:">' in run("review", name, *BASE, "-o", "junit").stdout
     found = run("patch", name, *BASE)
     assert (found.exit_code, found.stderr) == (3, "error: in.yaml:1: rule x failed:\nKeyError\n")
+
+
+def test_fleet_objects_without_a_namespace_are_in_the_only_one_of_the_input(
+    judge: Callable[..., list[Any]], write: Callable[..., str]
+) -> None:
+    write("fleet/template.yaml", template("both", BOTH, namespace=""))
+    trainer = pod("trainer", templates={"gpu": "both"})
+    assert not judge(trainer)[0]["allowed"]
+    assert judge(trainer, args=("-n", "elsewhere"))[0]["allowed"]

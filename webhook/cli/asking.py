@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from webhook.errors import InputError
+from webhook.fleet.build import DEFAULT_NAMESPACE
 from webhook.fleet.reading import KUEUE_GROUP
 from webhook.folder.manifests import FileObject
 from webhook.model.pod_reading import BUILT_IN_WORKLOADS, WorkloadKind
@@ -65,7 +66,7 @@ class Manner:
 
     operation: Literal["CREATE", "UPDATE", "DELETE"] = "CREATE"
     user: User = field(default_factory=User)
-    namespace: str = "default"
+    namespace: str = DEFAULT_NAMESPACE
     old: Sequence[Any] = ()
     stored: Mapping[ObjectKey, Any] = field(default_factory=dict)
     workloads: tuple[WorkloadKind, ...] = BUILT_IN_WORKLOADS
@@ -85,6 +86,16 @@ def ask_all(documents: Sequence[FileObject], manner: Manner) -> tuple[list[Asked
         except InputError as error:
             faults.append((document, str(error)))
     return asked, faults
+
+
+def only_namespace(documents: Iterable[FileObject]) -> str:
+    """The one namespace that objects and AdmissionReviews name, DEFAULT_NAMESPACE when they name none or several."""
+    named = set()
+    for document in documents:
+        request = mapping(document.raw.get("request")) if document.raw.get("kind") == KIND else {}
+        named.add(text(request.get("namespace")) or text(mapping(document.raw.get("metadata")).get("namespace")))
+    named.discard("")
+    return named.pop() if len(named) == 1 else DEFAULT_NAMESPACE
 
 
 def user_of(name: str, groups: Iterable[str] = ()) -> User:

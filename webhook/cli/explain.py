@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from webhook.cli.asking import Manner, ask_all
+from webhook.cli.asking import Manner, ask_all, only_namespace
 from webhook.cli.console import complain_about, show
 from webhook.cli.exits import OK, UNUSABLE
 from webhook.cli.explaining import explain, explanation_document
@@ -26,7 +26,7 @@ from webhook.cli.options import (
 )
 from webhook.cli.outputs.documents import as_documents
 from webhook.errors import InputError, Problem
-from webhook.fleet.build import with_objects
+from webhook.fleet.build import DEFAULT_NAMESPACE, with_objects
 
 _EPILOG = """\b
 Examples:
@@ -56,7 +56,7 @@ def command(
     feature_gates: Mapping[str, bool],
     policy_paths: tuple[str, ...],
     packs: tuple[str, ...],
-    namespace: str,
+    namespace: str | None,
     output: str,
 ) -> None:
     """Show what a claim, template, pod or workload may be given.
@@ -66,13 +66,18 @@ def command(
     explained.
     """
     policies = read_optional_policies(policy_paths, packs)
-    cluster = read_cluster(fleet_paths, version=server_version, gates=feature_gates, namespace=namespace)
     manifests = read_input(files)
-    asked, faults = ask_all(manifests.objects, Manner(namespace=namespace))
+    cluster = read_cluster(
+        fleet_paths,
+        version=server_version,
+        gates=feature_gates,
+        namespace=namespace or only_namespace(manifests.objects),
+    )
+    asked, faults = ask_all(manifests.objects, Manner(namespace=namespace or DEFAULT_NAMESPACE))
     wrong = [Problem(message=text, source=document.source, line=document.line) for document, text in faults]
     complain_about((*manifests.problems, *wrong))
     bodies = (applied(item, item.review.object) for item in asked)
-    fleet = with_objects(cluster.fleet, (body for body in bodies if body is not None), namespace=namespace)
+    fleet = with_objects(cluster.fleet, (body for body in bodies if body is not None))
     found = [item for item in (explain(item, fleet, policies, datetime.now(UTC)) for item in asked) if item is not None]
     if not found and not manifests.unreadable and not wrong:
         raise InputError("there is nothing to explain: the input has no claim, template, pod or workload")

@@ -126,9 +126,9 @@ now_option = click.option(
 namespace_option = click.option(
     "-n",
     "--namespace",
-    default="default",
-    show_default=True,
-    help="Namespace of objects that name none.",
+    default=None,
+    metavar="NS",
+    help="Namespace of objects that name none. Default: \"default\"; for the fleet's the input's, when that is only one.",
 )
 
 request_options = together(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from webhook.cli.asking import Asked, Manner, ask_all, key_of, user_of
+from webhook.cli.asking import Asked, Manner, ask_all, key_of, only_namespace, user_of
 from webhook.cli.console import complain_about, counted
 from webhook.cli.inputs.cluster import Cluster, read_cluster
 from webhook.cli.inputs.manifests import Manifests, read_input
@@ -15,6 +15,7 @@ from webhook.cli.inputs.policies import read_policies
 from webhook.cli.judging import Bench, Verdict, judge_all
 from webhook.engine import EngineSettings
 from webhook.errors import Problem
+from webhook.fleet.build import DEFAULT_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class RequestOptions:
     old_paths: Sequence[str]
     user: str
     groups: Sequence[str]
-    namespace: str
+    namespace: str | None
     now: datetime | None
     audit_only: bool
 
@@ -60,13 +61,13 @@ def judged(options: RequestOptions) -> Judgement:
     Raises InputError, FleetError when there is nothing to judge, or nothing to judge it by.
     """
     policies = read_policies(options.policy_paths, options.packs)
+    manifests = read_input(options.files)
     cluster = read_cluster(
         options.fleet_paths,
         version=options.server_version,
         gates=options.feature_gates,
-        namespace=options.namespace,
+        namespace=options.namespace or only_namespace(manifests.objects),
     )
-    manifests = read_input(options.files)
     asked, manifests = _asked(manifests, _manner(options, cluster))
     complain_about(manifests.problems)
     bench = Bench(
@@ -85,7 +86,7 @@ def _manner(options: RequestOptions, cluster: Cluster) -> Manner:
     manner = Manner(
         operation=options.operation or ("UPDATE" if options.old_paths else "CREATE"),
         user=user_of(options.user, options.groups),
-        namespace=options.namespace,
+        namespace=options.namespace or DEFAULT_NAMESPACE,
         old=tuple(found.raw for found in old.objects),
     )
     if manner.operation == "CREATE":
