@@ -60,7 +60,7 @@ def _requirement(label: LabelExpression) -> dict[str, Any]:
 def choose_steering(
     nodes: Nodes, policy: DeviceOwnership, conflicting: NodeSet, safe: NodeSet, sides: frozenset[NodeOwner]
 ) -> Steering | None:
-    """The affinity that keeps a pod off `conflicting` nodes and leaves it as many of the `safe` ones as can be.
+    """The affinity that keeps a pod off `conflicting` nodes (there are some) and leaves it as many `safe` ones as can be.
 
     `sides` are those through which the pod asks on the safe nodes. In order: only nodes of its own side's owners, by label; not
     those of the other side's, by label; the same and nodes by name; nodes by name alone. The first that costs no safe node
@@ -76,13 +76,10 @@ def choose_steering(
 
 
 def _candidates(nodes: Nodes, policy: DeviceOwnership, conflicting: NodeSet, sides: frozenset[NodeOwner]) -> Iterator[Steering]:
-    own = _labels_of_own_side(policy, sides)
-    if own:
-        yield Steering(labels=own)
-    others = _labels_against_other_side(policy, sides)
-    if others:
-        yield Steering(labels=others)
-        yield from _by_name(nodes, others, conflicting & Steering(labels=others).admits(nodes))
+    others = Steering(_labels_against_other_side(policy, sides))
+    yield Steering(_labels_of_own_side(policy, sides))
+    yield others
+    yield from _by_name(nodes, others.labels, conflicting & others.admits(nodes))
     yield from _by_name(nodes, (), conflicting)
 
 
