@@ -85,7 +85,8 @@ def changed(kind: str, api: str, new: Any, old: Any) -> bool:
 def test_updates_are_judged_only_where_something_readable_changes() -> None:
     one, two = {"spec": {"resourceClaims": [{"name": "g"}]}}, {"spec": {"resourceClaims": []}}
     assert changed("Deployment", "apps/v1", {"spec": {"template": one}}, {"spec": {"template": two}})
-    assert not changed("Deployment", "apps/v1", {"spec": {"replicas": 2}}, {"spec": {"replicas": 1}})
+    same = {"template": one}
+    assert not changed("Deployment", "apps/v1", {"spec": {"replicas": 2, **same}}, {"spec": {"replicas": 1, **same}})
     assert not changed("Pod", "v1", {"spec": {"nodeName": "n"}}, {"spec": {}})
     assert not changed("ResourceClaim", "resource.k8s.io/v1", one, two)
     assert not changed("ResourceClaimTemplate", "resource.k8s.io/v1", one, two)

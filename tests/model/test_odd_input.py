@@ -15,9 +15,10 @@ from webhook.model.claim_reading import read_claim, read_claim_template
 from webhook.model.cluster_reading import read_namespace, read_node, read_quota, read_taint_rule
 from webhook.model.device_reading import read_class, read_slice
 from webhook.model.meta import read_meta
-from webhook.model.pod_reading import BUILT_IN_WORKLOADS, read_pod, read_workload
+from webhook.model.pod_reading import read_pod, read_workload
 from webhook.model.pointer import field_path
 from webhook.model.review import read_review
+from webhook.model.workload_kinds import BUILT_IN_WORKLOADS
 
 READERS: dict[str, Callable[[object], object]] = {
     "claim": read_claim,

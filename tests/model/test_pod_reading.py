@@ -8,7 +8,8 @@ import pytest
 
 from tests.build import container, controller, node_affinity, pod, pod_spec
 from webhook.model.pod import NodeToleration, PodClaim
-from webhook.model.pod_reading import BUILT_IN_WORKLOADS, WorkloadKind, read_pod, read_workload
+from webhook.model.pod_reading import read_pod, read_workload
+from webhook.model.workload_kinds import BUILT_IN_WORKLOADS, WorkloadKind
 
 KINDS = {kind.kind: kind for kind in BUILT_IN_WORKLOADS}
 

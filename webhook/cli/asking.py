@@ -10,9 +10,9 @@ from webhook.errors import InputError
 from webhook.fleet.build import DEFAULT_NAMESPACE
 from webhook.fleet.reading import KUEUE_GROUP
 from webhook.folder.manifests import FileObject
-from webhook.model.pod_reading import BUILT_IN_WORKLOADS, WorkloadKind
 from webhook.model.review import KIND, Review, User, read_review
 from webhook.model.tolerant import mapping, text
+from webhook.model.workload_kinds import KNOWN_WORKLOADS, WorkloadKind
 from webhook.rulekit.subject import RESOURCE_GROUP
 
 #: group, kind, namespace, name
@@ -69,7 +69,7 @@ class Manner:
     namespace: str = DEFAULT_NAMESPACE
     old: Sequence[Any] = ()
     stored: Mapping[ObjectKey, Any] = field(default_factory=dict)
-    workloads: tuple[WorkloadKind, ...] = BUILT_IN_WORKLOADS
+    workloads: tuple[WorkloadKind, ...] = KNOWN_WORKLOADS
 
 
 def ask_all(documents: Sequence[FileObject], manner: Manner) -> tuple[list[Asked], list[tuple[FileObject, str]]]:

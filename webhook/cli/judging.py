@@ -17,7 +17,7 @@ from webhook.model.finding import Decision, PatchOp
 from webhook.model.json_patch import apply_patch
 from webhook.model.tolerant import mapping, text
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.subject import read_subject
+from webhook.rulekit.subject import read_subjects
 from webhook.rulekit.view import POD_CLAIM_ANNOTATION
 
 
@@ -122,8 +122,9 @@ def _remark(item: Asked, settings: EngineSettings) -> str:
     passed = passes_by(review, settings)
     if passed:
         return passed
-    subject = read_subject(review.group, review.kind, review.object, settings.workloads)
-    return "no rule reads this kind" if subject is None else not_judged(review, subject, settings)
+    subjects = read_subjects(review.group, review.kind, review.object, settings.workloads)
+    reasons = [not_judged(review, subject, settings) for subject in subjects]
+    return "" if "" in reasons else next(iter(reasons), "no rule reads this kind")
 
 
 def _rank(item: Asked) -> int:

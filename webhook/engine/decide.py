@@ -18,7 +18,7 @@ from webhook.model.meta import ObjectRef
 from webhook.model.review import Review
 from webhook.rulekit.injection import restore, strip_forged
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.subject import read_subject
+from webhook.rulekit.subject import read_subjects
 from webhook.rulekit.view import View
 
 ALLOW = Decision(allowed=True)
@@ -49,20 +49,23 @@ def decide(
 def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, phase: str, settings: EngineSettings) -> Decision:
     if passes_by(review, settings):
         return ALLOW
-    subject = read_subject(review.group, review.kind, review.object, settings.workloads)
-    if subject is None:
-        return ALLOW
+    subjects = read_subjects(review.group, review.kind, review.object, settings.workloads)
     if phase == "mutate" and review.operation == "UPDATE":
         stored = restore(review)
         if stored:
             return Decision(allowed=True, patch=stored, audit_annotations={"restored": "the stored spec of an injected object"})
-    if not_judged(review, subject, settings):
-        return ALLOW
-    view = View(review=review, subject=subject, fleet=fleet, policies=policies, now=now, phase=phase)
     outcome = Outcome()
-    view = _mutated(view, settings, outcome) if phase == "mutate" else as_if_mutated(view, settings)
+    for subject in subjects:
+        if not not_judged(review, subject, settings):
+            view = View(review=review, subject=subject, fleet=fleet, policies=policies, now=now, phase=phase)
+            _judge(view, settings, outcome)
+    return _decision(outcome, policies, settings)
+
+
+def _judge(view: View, settings: EngineSettings, outcome: Outcome) -> None:
+    view = _mutated(view, settings, outcome) if view.phase == "mutate" else as_if_mutated(view, settings)
     run_checks(view, settings, outcome)
-    return _decision(outcome, view.wanted, policies, settings)
+    outcome.wanted.update(dict.fromkeys(view.wanted))
 
 
 def _mutated(view: View, settings: EngineSettings, outcome: Outcome) -> View:
@@ -75,8 +78,8 @@ def _mutated(view: View, settings: EngineSettings, outcome: Outcome) -> View:
     return run_mutations(view, settings, outcome)
 
 
-def _decision(outcome: Outcome, wanted: tuple[ObjectRef, ...], policies: PolicySet, settings: EngineSettings) -> Decision:
-    judged = _distinct(outcome.judged)
+def _decision(outcome: Outcome, policies: PolicySet, settings: EngineSettings) -> Decision:
+    judged, wanted = _distinct(outcome.judged), tuple(outcome.wanted)
     if outcome.crashes:
         return _faulty(outcome.crashes, judged, wanted, settings)
     denied = any(item.effect == "deny" for item in judged)

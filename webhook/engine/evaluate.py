@@ -10,10 +10,11 @@ from webhook.engine.plan import Step, plan_for
 from webhook.engine.settings import EngineSettings
 from webhook.model.finding import Finding, Judged, Mode, PatchOp
 from webhook.model.json_patch import apply_patch
+from webhook.model.meta import ObjectRef
 from webhook.rulekit.matching import asks_fit
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Mutation
-from webhook.rulekit.subject import read_subject
+from webhook.rulekit.subject import read_subjects
 from webhook.rulekit.view import View
 
 
@@ -25,6 +26,7 @@ class Outcome:
     patch: list[PatchOp] = field(default_factory=list)
     would_patch: list[PatchOp] = field(default_factory=list)
     crashes: list[str] = field(default_factory=list)
+    wanted: dict[ObjectRef, None] = field(default_factory=dict)
 
 
 def run_checks(view: View, settings: EngineSettings, outcome: Outcome) -> None:
@@ -69,10 +71,10 @@ def as_if_mutated(view: View, settings: EngineSettings) -> View:
 def patched_view(view: View, ops: tuple[PatchOp, ...], settings: EngineSettings) -> View:
     """The same review with the operations applied to its object."""
     review = replace(view.review, object=apply_patch(view.review.object, ops))
-    subject = read_subject(review.group, review.kind, review.object, settings.workloads)
+    subjects = read_subjects(review.group, review.kind, review.object, settings.workloads)
     return View(
         review=review,
-        subject=subject or view.subject,
+        subject=subjects[0] if subjects else view.subject,
         fleet=view.fleet,
         policies=view.policies,
         now=view.now,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 from webhook.model.finding import Mode
-from webhook.model.pod_reading import BUILT_IN_WORKLOADS, WorkloadKind
+from webhook.model.workload_kinds import KNOWN_WORKLOADS, WorkloadKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class EngineSettings:
     cap: Mode | None = None
     stale_after: timedelta = timedelta(minutes=5)
     help: str = ""
-    workloads: tuple[WorkloadKind, ...] = BUILT_IN_WORKLOADS
+    workloads: tuple[WorkloadKind, ...] = KNOWN_WORKLOADS
 
 
 DEFAULTS = EngineSettings()

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from webhook.model.meta import read_meta
 from webhook.model.pod import Container, ContainerClaim, ContainerKind, NodeToleration, Pod, PodClaim, Workload
 from webhook.model.quantity import cached_quantity
 from webhook.model.tolerant import Json, at, integer, mapping, quantity_text, sequence, string_map, text
+from webhook.model.workload_kinds import WorkloadKind
 
 _INT64_DIGITS = 18
 _EXACT_FLOATS = 2.0**53
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadKind:
-    """Where a controller kind keeps its pod template and its number of pods.
-
-    `template` and `replicas` are JSON pointers ("" for none); `gang`: its pods work as one.
-    """
-
-    group: str
-    kind: str
-    template: str
-    replicas: str = ""
-    gang: bool = False
-
-
-#: The kinds Fallgate knows by itself. Presets for other controllers are WorkloadKinds too, see docs/workloads.md.
-BUILT_IN_WORKLOADS: tuple[WorkloadKind, ...] = (
-    WorkloadKind(group="apps", kind="Deployment", template="/spec/template", replicas="/spec/replicas"),
-    WorkloadKind(group="apps", kind="StatefulSet", template="/spec/template", replicas="/spec/replicas", gang=True),
-    WorkloadKind(group="apps", kind="ReplicaSet", template="/spec/template", replicas="/spec/replicas"),
-    WorkloadKind(group="apps", kind="DaemonSet", template="/spec/template"),
-    WorkloadKind(group="batch", kind="Job", template="/spec/template", replicas="/spec/parallelism", gang=True),
-    WorkloadKind(
-        group="batch",
-        kind="CronJob",
-        template="/spec/jobTemplate/spec/template",
-        replicas="/spec/jobTemplate/spec/parallelism",
-        gang=True,
-    ),
-)
 
 
 def read_pod(raw: object, pointer: str = "") -> Pod:

@@ -17,7 +17,7 @@ _NANO = -9
 _FAST_DIGITS = 18  # as many decimal digits always fit in an int64
 # A hostile text or sum may not fill the memory (nor meet Python's own limit of 4,300 digits).
 _MAX_TEXT = 1_000
-_MAX_SHIFT = 1_000
+_MAX_SHIFT = 3_000
 _MAX_BITS = 13_000
 
 _SHAPE = re.compile(r"([+-]?)([0-9]*)(\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
@@ -166,7 +166,7 @@ def _parse_big(sign: str, whole: str, fraction: str, base: int, exponent: int, f
         unscaled <<= exponent
     else:
         scale += exponent
-    unscaled, scale = _round_up(unscaled, scale, _NANO)
+    unscaled, scale = _in_nanos(unscaled, scale)
     if form is Format.BINARY_SI:
         probe = Quantity(unscaled, scale)
         if probe.compare(Quantity(_INT64_MAX)) > 0:
@@ -176,10 +176,19 @@ def _parse_big(sign: str, whole: str, fraction: str, base: int, exponent: int, f
     return Quantity(-unscaled if sign == "-" else unscaled, scale, form, is_big=True)
 
 
+def _in_nanos(unscaled: int, scale: int) -> tuple[int, int]:
+    """The decimal form is always held in billionths: `as_float` shows it."""
+    if scale <= _NANO or unscaled == 0:
+        return _round_up(unscaled, scale, _NANO)
+    if scale - _NANO > _MAX_SHIFT or unscaled.bit_length() > _MAX_BITS - 4 * (scale - _NANO):
+        raise ValueError("quantity too large")
+    return unscaled * 10 ** (scale - _NANO), _NANO
+
+
 def _round_up(unscaled: int, scale: int, least: int) -> tuple[int, int]:
     """(unscaled, scale) with a scale of at least `least`, away from zero where digits are lost."""
     if scale >= least or unscaled == 0:
-        return (unscaled, max(scale, least)) if unscaled == 0 else (unscaled, scale)
+        return unscaled, max(scale, least)
     if least - scale > len(str(abs(unscaled))):
         return (1 if unscaled > 0 else -1), least
     quotient, remainder = divmod(abs(unscaled), 10 ** (least - scale))

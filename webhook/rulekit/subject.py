@@ -12,30 +12,37 @@ from webhook.model.cluster_reading import read_namespace
 from webhook.model.device import DeviceClass
 from webhook.model.device_reading import read_class
 from webhook.model.pod import Pod, Workload
-from webhook.model.pod_reading import BUILT_IN_WORKLOADS, WorkloadKind, read_pod, read_workload
+from webhook.model.pod_reading import read_pod, read_workload
+from webhook.model.workload_kinds import KNOWN_WORKLOADS, WorkloadKind, expanded
 
 Subject: TypeAlias = Claim | ClaimTemplate | Pod | Workload | Namespace | DeviceClass
 
 RESOURCE_GROUP = "resource.k8s.io"
 
 
-def read_subject(group: str, kind: str, raw: Any, workloads: Iterable[WorkloadKind] = BUILT_IN_WORKLOADS) -> Subject | None:
-    """`raw` as what its group and kind say it is; None for kinds that no rule reads."""
+def read_subjects(group: str, kind: str, raw: Any, workloads: Iterable[WorkloadKind] = KNOWN_WORKLOADS) -> tuple[Subject, ...]:
+    """`raw` as what its group and kind say it is; nothing for kinds that no rule reads.
+
+    A controller with several pod templates is several subjects, one per template.
+    """
     match group, kind:
         case "resource.k8s.io", "ResourceClaim":
-            return read_claim(raw)
+            return (read_claim(raw),)
         case "resource.k8s.io", "ResourceClaimTemplate":
-            return read_claim_template(raw)
+            return (read_claim_template(raw),)
         case "resource.k8s.io", "DeviceClass":
-            return read_class(raw)
+            return (read_class(raw),)
         case "", "Pod":
-            return read_pod(raw)
+            return (read_pod(raw),)
         case "", "Namespace":
-            return read_namespace(raw)
-    for workload in workloads:
-        if (workload.group, workload.kind) == (group, kind):
-            return read_workload(raw, workload)
-    return None
+            return (read_namespace(raw),)
+    known = [workload for workload in workloads if (workload.group, workload.kind) == (group, kind)]
+    return tuple(read_workload(raw, found) for workload in known for found in expanded(workload, raw))
+
+
+def read_subject(group: str, kind: str, raw: Any) -> Subject | None:
+    """The first, and for all but some controllers the only, subject of `raw`."""
+    return next(iter(read_subjects(group, kind, raw)), None)
 
 
 def subject_kind(subject: Subject) -> str:
