@@ -8,7 +8,6 @@ import pytest
 
 from tests.build import (
     NVIDIA,
-    Raw,
     alternative,
     claim,
     device,
@@ -99,20 +98,15 @@ SPEC = read_claim(claim("c", exactly("gpu"), exactly("nic"), first_available("ac
         (("gpu",), ["a", "b"], [], ("gpu/a", "gpu/b")),
         (("nic", "gpu", "acc"), ["a", "b"], ["c"], ("nic", "gpu/a", "gpu/b", "acc")),
         (("gpu", "gpu/a"), ["a"], [], ("gpu/a",)),
-        # never an empty scope: it would mean all
+        # about nothing in the list: never a smaller scope, an empty one would mean all
         (("gpu",), [], ["c"], ("gpu",)),
-        (("nic", "gpu"), [], ["c"], ("nic",)),
+        (("nic", "gpu"), [], ["c"], ("nic", "gpu")),
+        ((), [], ["c"], ()),
         # for all requests, and every alternative may follow: still for all
         ((), ["a", "b"], [], ()),
         # for all requests, but not for that alternative: everything is spelt out
         ((), ["a"], ["c"], ("gpu/a", "nic", "acc/x", "acc/y")),
-        ((), [], ["c"], ("nic", "acc/x", "acc/y")),
     ],
 )
 def test_rescoped(scope: tuple[str, ...], follow: list[str], apart: list[str], expected: tuple[str, ...]) -> None:
     assert rescoped(scope, "gpu", follow, apart, SPEC) == expected
-
-
-def test_nothing_to_spell_out() -> None:
-    alone: Raw = claim("c", exactly("gpu"))
-    assert rescoped((), "gpu", [], ["c"], read_claim(alone).spec) == ()

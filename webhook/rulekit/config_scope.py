@@ -60,15 +60,15 @@ def rescoped(
 ) -> tuple[str, ...]:
     """The names a config lists when `request` becomes a list: instead of it those of its alternatives that it may `follow`.
 
-    A config for all requests stays one unless some alternative is `apart`; then every other request of `spec` is spelt out,
-    and every alternative of those that are lists. When nothing may follow, the scope stays: an empty one would mean all.
+    When it follows none it is not about this request, and stays as it is. A config for all requests stays one unless some
+    alternative is `apart`; then every other request of `spec` is spelt out, and every alternative of those that are lists.
     """
     names = tuple(f"{request}/{alternative}" for alternative in follow)
+    if not names or not (scope or tuple(apart)):
+        return scope
     if scope:
         replaced = [new for name in scope for new in (names if name == request else (name,))]
-        return tuple(dict.fromkeys(replaced)) or scope
-    if not tuple(apart):
-        return scope
+        return tuple(dict.fromkeys(replaced))
     return tuple(new for other in spec.requests for new in (names if other.name == request else _names(other)))
 
 

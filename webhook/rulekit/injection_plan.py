@@ -103,7 +103,9 @@ def _may_become_a_list(occasion: Occasion, request: Request) -> bool:
     if request.form not in ("exactly", "flat"):
         return False
     own = request.alternatives[0]
-    if own.admin_access or not own.understood or (own.allocation_mode != ALL and own.count < 1):
+    if own.admin_access or not own.understood or not own.device_class:
+        return False
+    if own.allocation_mode != ALL and own.count < 1:
         return False
     if own.allocation_mode == ALL and occasion.view.fleet.server.minor < ALL_IN_LISTS_SINCE:
         return False
