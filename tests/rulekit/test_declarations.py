@@ -40,6 +40,7 @@ def entry(text: str) -> Entry:
         ("2x\ta100-40gb", (Part("a100-40gb", 2, 2),)),
         ("1-4x mi300x-*", (Part("mi300x-*", 1, 4),)),
         ("3-3x t4", (Part("t4", 3, 3),)),
+        ("1-123456x t4", (Part("t4", 1, 123456),)),
         ("*x tpu-v4", (Part("tpu-v4", 1, None),)),
         ("*", (Part("*", 1, 1),)),
         ("*xl", (Part("*xl", 1, 1),)),

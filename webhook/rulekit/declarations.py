@@ -83,7 +83,7 @@ class Entry:
                 highs = [self.parts[j].high for j in chosen]
                 if offered < sum(self.parts[j].low for j in chosen):
                     return False
-                if None not in highs and bound > sum(high for high in highs if high is not None):
+                if None not in highs and bound > sum(filter(None, highs)):
                     return False
         return True
 
@@ -149,7 +149,8 @@ def _entries(line: str) -> Iterator[Entry]:
 
 def _entry(line: str, start: int, end: int) -> Entry:
     scope = _SCOPE.match(line, start, end)
-    at = scope.end() if scope else start
+    assert scope is not None, "every part of a scope is optional"
+    at = scope.end()
     wrong = _BAD_SCOPE.match(line, at, end)
     if wrong:
         raise _Mistake('before ":" goes [podclaim/]request, in lower case letters, digits and "-"', wrong.start(1))
@@ -166,8 +167,7 @@ def _entry(line: str, start: int, end: int) -> Entry:
         if line[at] != "+":
             raise _Mistake(f'"{part.pattern}" ends the entry: write "," or "+" before what follows', at)
         at += 1
-    claim, request = (scope["claim"] or "", scope["request"] or "") if scope else ("", "")
-    return Entry(text=line[first:end], parts=tuple(parts), pod_claim=claim, request=request)
+    return Entry(line[first:end], tuple(parts), scope["claim"] or "", scope["request"] or "")
 
 
 def _part(line: str, at: int, end: int) -> tuple[Part, int]:
