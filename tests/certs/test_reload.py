@@ -47,6 +47,8 @@ def test_first_pair(tmp_path: Path) -> None:
     outcome = found.poll(NOW)
     assert (outcome.kind, outcome.facts, found.facts, found.refusal) == ("swapped", facts, facts, "")
     assert found.poll(NOW).kind == "unchanged"
+    assert found.context.minimum_version == ssl.TLSVersion.TLSv1_2
+    assert found.context.num_tickets == 0
 
 
 def test_no_pair_yet(tmp_path: Path) -> None:

@@ -261,6 +261,7 @@ async def test_call_in_flight_outlives_the_drain(tmp_path: Path) -> None:
         assert (await reader.read()).startswith(b"HTTP/1.1 200 OK\r\n")
         writer.close()
         assert await asyncio.to_thread(process.running.wait, 10) == 0
+    assert [json.loads(line)["uid"] for line in (tmp_path / "decisions").read_text().splitlines()] == [UID]
 
 
 def settings(folder: Path, **http: Any) -> Settings:

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ async def test_allowed(served: Served) -> None:
     assert answer.http_version == "HTTP/1.1"
     assert answer.headers["content-type"] == "application/json"
     assert "server" not in answer.headers
+    assert parsedate_to_datetime(answer.headers["date"])
     assert answer.json() == {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -48,6 +50,8 @@ async def test_allowed(served: Served) -> None:
     assert [(review.kind, review.name, phase) for review, phase in served.parts.decider.asked] == [
         ("ResourceClaim", "one-gpu", "validate")
     ]
+    [(phase, review, decision)] = served.parts.recorder.decisions
+    assert (phase, review.uid, decision) == ("validate", UID, Decision(allowed=True))
 
 
 async def test_patch(certificates: Path) -> None:
@@ -259,6 +263,26 @@ async def test_decider_that_raises(certificates: Path, deny: bool) -> None:
     assert parts.recorder.failures == ["decision"]
     [event] = parts.event_lines()
     assert (event["level"], event["event"], event["uid"]) == ("error", "a decision failed", UID)
+    assert event["error"].endswith("RuntimeError: secret detail\n")
+
+
+class BrokenSource(FixedSource[PolicySet]):
+    """A source with a fault of its own."""
+
+    def current(self) -> PolicySet | None:
+        raise RuntimeError("secret detail")
+
+
+async def test_fault_around_the_decision(certificates: Path) -> None:
+    parts = Parts(policies=BrokenSource(None))
+    async with serving(certificates, parts) as served:
+        answer = await served.validate()
+        assert (await served.client.get("/livez")).status_code == 200
+    assert answer.status_code == 500
+    assert answer.json() == status(500, "InternalError", "Fallgate failed while it answered; its log has the details")
+    assert parts.recorder.failures == ["server"]
+    [event] = parts.event_lines()
+    assert (event["event"], event["path"]) == ("a call failed", "/validate")
     assert event["error"].endswith("RuntimeError: secret detail\n")
 
 

@@ -139,6 +139,25 @@ async def pipelined(served: Served) -> None:
     writer.close()
 
 
+async def test_huge_body_is_refused_before_it_is_sent(served: Served) -> None:
+    reader, writer = await served.connect()
+    writer.write(HEAD.replace(b"Content-Length: ", b"Content-Length: 99999") + b"\r\n")
+    status, headers, _ = await read_answer(reader)
+    assert (status, headers["connection"]) == (413, "close")
+    writer.close()
+
+
+async def test_time_allowed_begins_with_the_headers(served: Served) -> None:
+    reader, writer = await served.connect()
+    call = CALL.replace(b"/validate", b"/validate?timeout=100ms")
+    writer.write(call[:-10])
+    await asyncio.sleep(0.15)
+    writer.write(call[-10:])
+    assert (await read_answer(reader))[0] == 200
+    assert served.parts.recorder.failures == ["deadline"]
+    writer.close()
+
+
 async def test_expect_continue(served: Served) -> None:
     reader, writer = await served.connect()
     writer.write(HEAD + b"Expect: 100-continue\r\n\r\n")
