@@ -141,6 +141,22 @@ def test_json_junit_and_sarif(tested: Any) -> None:
     assert result["message"]["text"] == "wrong: decision: expected deny, got mutate"
 
 
+def test_policies_may_be_written_out_beside_files(tested: Any) -> None:
+    cap = {"apiVersion": "fallgate.dev/v1alpha1", "kind": "ModeCap", "metadata": {"name": "quiet"}, "spec": {"mode": "audit"}}
+    capped = {"name": "t", "object": BOTH, "expect": {"decision": "allow", "reasons": ["shape-undeclared"]}}
+    assert tested(capped, policies=[".", cap]).stdout.endswith("1 passed, 0 failed\n")
+    assert "expected allow, got deny" in tested(capped, policies=".").stdout
+    alone = {"name": "t", "object": BOTH, "expect": {"decision": "allow", "withoutReasons": ["shape-undeclared"]}}
+    assert tested(alone, policies=[cap]).stdout.endswith("1 passed, 0 failed\n")
+
+
+def test_a_mistake_in_a_policy_that_is_written_out_is_told_with_its_place(tested: Any) -> None:
+    cap = {"apiVersion": "fallgate.dev/v1alpha1", "kind": "ModeCap", "metadata": {"name": "quiet"}, "spec": {"mode": "off"}}
+    result = tested({"name": "t", "object": BOTH, "expect": {"decision": "deny"}}, policies=[".", cap])
+    assert result.exit_code == 2
+    assert "policies/tests.yaml policies[1]:6:9: spec.mode" in result.stderr
+
+
 def test_policies_elsewhere_may_be_named(run: Any, folder: Path) -> None:
     (folder / "tests").mkdir()
     body = {"name": "t", "object": BOTH, "expect": {"decision": "deny"}}

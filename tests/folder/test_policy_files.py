@@ -21,6 +21,16 @@ def test_yaml_files_in_the_order_of_their_paths_without_tests(tmp_path: Path) ->
     )
 
 
+def test_a_fleet_beside_tests_holds_no_policies(tmp_path: Path) -> None:
+    (tmp_path / "nvidia" / "fleet").mkdir(parents=True)
+    (tmp_path / "fleet").mkdir()
+    names = ("nvidia/tests.yaml", "nvidia/policy.yaml", "nvidia/fleet/h100.yaml", "fleet/policy.yaml")
+    for name in names:
+        (tmp_path / name).write_text("x")
+    assert [file.name for file in read_policy_files(tmp_path)] == ["fleet/policy.yaml", "nvidia/policy.yaml"]
+    assert [file.name for file in read_policy_files(tmp_path / "nvidia")] == ["policy.yaml"]
+
+
 def test_one_file(tmp_path: Path) -> None:
     (tmp_path / "tests.yaml").write_text("x")
     assert read_policy_files(tmp_path / "tests.yaml") == (PolicyFile("tests.yaml", b"x"),)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from webhook.cli.inputs.manifests import read_bytes
 from webhook.cli.inputs.policies import File, policy_files
 from webhook.cli.policytests.format import ObjectSource, PolicyTest, PolicyTests, read_policy_tests
@@ -37,8 +39,19 @@ def read_tests_file(file: Path) -> tuple[PolicyTests, tuple[Problem, ...]]:
 
 
 def policies_beside(file: Path, tests: PolicyTests) -> tuple[File, ...]:
-    """The policy files that a tests.yaml is about. Raises InputError for what cannot be read."""
-    return policy_files([str(file.parent / name) for name in tests.policies] or [str(file.parent)])
+    """The policy files that a tests.yaml is about. Raises InputError for what cannot be read.
+
+    Policies that are written out come as files of their own, called after their place in the list.
+    """
+    if not tests.policies:
+        return policy_files([str(file.parent)])
+    named = [str(file.parent / item) for item in tests.policies if isinstance(item, str)]
+    written = [
+        (f"{file} policies[{number}]", yaml.safe_dump(dict(item), sort_keys=False).encode())
+        for number, item in enumerate(tests.policies)
+        if not isinstance(item, str)
+    ]
+    return (*(policy_files(named) if named else ()), *written)
 
 
 def load_objects(file: Path, test: PolicyTest) -> Loaded:

@@ -58,11 +58,11 @@ class PolicyTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyTests:
-    """A tests.yaml. `policies` are files and folders relative to it; none means the folder it is in."""
+    """A tests.yaml. `policies` are files and folders relative to it, or written out; none means the folder it is in."""
 
     source: str
     tests: tuple[PolicyTest, ...]
-    policies: tuple[str, ...] = ()
+    policies: tuple[ObjectSource, ...] = ()
 
 
 def read_policy_tests(text: str, source: str) -> tuple[PolicyTests, tuple[Problem, ...]]:
@@ -71,7 +71,7 @@ def read_policy_tests(text: str, source: str) -> tuple[PolicyTests, tuple[Proble
     reader = _Reader(source)
     reader.problems.extend(problem for problem in reading.problems if not problem.warning)
     tests: list[PolicyTest] = []
-    policies: list[str] = []
+    policies: list[ObjectSource] = []
     for document in reading.documents:
         found = reader.document(document)
         tests += found.tests
@@ -111,7 +111,7 @@ class _Reader:
         self._unknown(body, _FILE_KEYS, "", line)
         try:
             shared = _Shared.of(body)
-            policies, items = _texts(body, "policies"), _items(body, "tests")
+            policies, items = _policies(body), _items(body, "tests")
         except _Wrong as mistake:
             self.wrong(str(mistake), line)
             return nothing
@@ -221,6 +221,11 @@ def _texts(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """One text, or a list of them."""
     value = body.get(key, [])
     return tuple(_text(item, key) for item in ([value] if isinstance(value, str) else _items(body, key)))
+
+
+def _policies(body: Mapping[str, Any]) -> tuple[ObjectSource, ...]:
+    """Files, folders and policies written out; a single name needs no list."""
+    return _texts(body, "policies") if isinstance(body.get("policies"), str) else _objects(body, "policies")
 
 
 def _object(value: Any, key: str) -> ObjectSource:
