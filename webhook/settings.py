@@ -58,7 +58,7 @@ class SourceSettings:
 
     policies: Path
     fleet: Path
-    poll_seconds: float = 2.0
+    poll_seconds: float = 0.5
     server: Server | None = None
 
 
@@ -300,7 +300,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
     ),
     Option(name="feature-gates", metavar="GATE=BOOL,...", help="feature gates of the API server", read=_gates, default=""),
-    Option(name="poll-seconds", metavar="SECONDS", help="how often files are looked at", read=_poll_seconds, default="2"),
+    Option(name="poll-seconds", metavar="SECONDS", help="how often files are looked at", read=_poll_seconds, default="0.5"),
     Option(name="max-in-flight", metavar="N", help="calls at once before answering 429", read=_count, default="256"),
     Option(
         name="decision-log",
