@@ -12,6 +12,7 @@ from tests.harness import review_of
 from webhook.engine import EngineSettings, admit, decide
 from webhook.fleet.build import build_fleet
 from webhook.model.finding import Decision, Finding, Severity
+from webhook.model.workload_kinds import WorkloadKind
 from webhook.rulekit.policies import Checks, Header, Match, PolicySet
 from webhook.rulekit.rule import Mutation, Rule
 from webhook.rulekit.view import View
@@ -228,3 +229,23 @@ def test_no_object_however_odd_raises(use_rules: UseRules, a_rule: MakeRule) -> 
         body = {"apiVersion": "v1", "kind": "Pod", **odd}
         decision = answer(checks(), body=body)
         assert decision.internal_error == ""
+
+
+def test_every_pod_template_of_a_controller_is_judged(use_rules: UseRules, a_rule: MakeRule) -> None:
+    def where(view: View, _policy: object) -> Iterator[Finding]:
+        if view.pod is not None:
+            yield finding("note", path=view.pod.pointer)
+
+    use_rules(a_rule("some-rule", check=where))
+    template = {"metadata": {}, "spec": {}}
+    body = {
+        "apiVersion": "example.com/v1",
+        "kind": "Gang",
+        "metadata": {"name": "g", "namespace": "a"},
+        "spec": {"roles": {"a": {"template": template}, "b": {"template": template}}},
+    }
+    kind = WorkloadKind(group="example.com", kind="Gang", template="/spec/roles/*/template")
+    policies = PolicySet(checks=(checks(),), workload_kinds=(kind,))
+    decision = decide(review_of(body), build_fleet([]), policies, NOW)
+    assert [item.finding.path for item in decision.findings] == ["/spec/roles/a/template", "/spec/roles/b/template"]
+    assert decide(review_of(body), build_fleet([]), PolicySet(checks=(checks(),)), NOW).findings == ()

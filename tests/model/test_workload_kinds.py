@@ -1,4 +1,4 @@
-"""Controllers with one or several pod templates, and kinds that a file adds."""
+"""Controllers with one or several pod templates, and kinds that policies add."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from webhook.errors import InputError
 from webhook.model.pod import Workload
-from webhook.model.workload_kinds import WorkloadKind, read_workload_kinds
+from webhook.model.workload_kinds import WorkloadKind
 from webhook.rulekit.subject import read_subjects
 
 POD: dict[str, Any] = {"metadata": {}, "spec": {"containers": [{"name": "main"}]}}
@@ -17,7 +16,7 @@ POD: dict[str, Any] = {"metadata": {}, "spec": {"containers": [{"name": "main"}]
 def templates(api: str, kind: str, spec: Any, *more: WorkloadKind) -> list[tuple[str, int | None, bool]]:
     raw = {"apiVersion": api, "kind": kind, "metadata": {"name": "x", "namespace": "a"}, "spec": spec}
     group = api.rpartition("/")[0]
-    found = read_subjects(group, kind, raw, more) if more else read_subjects(group, kind, raw)
+    found = read_subjects(group, kind, raw, more)
     assert all(isinstance(item, Workload) for item in found)
     return [(item.pod.pointer, item.replicas, item.gang) for item in found if isinstance(item, Workload)]
 
@@ -73,28 +72,3 @@ def test_a_key_with_a_slash_is_escaped() -> None:
     kind = WorkloadKind(group="example.com", kind="Fleet", template="/spec/*/template", replicas="/spec/*/replicas")
     spec = {"a/b": {"template": POD, "replicas": 2}}
     assert templates("example.com/v1", "Fleet", spec, kind) == [("/spec/a~1b/template", 2, False)]
-
-
-def test_kinds_of_a_file() -> None:
-    written = [{"group": "example.com", "kind": "Fleet", "template": "/spec/template", "gang": True}]
-    assert read_workload_kinds(written) == (
-        WorkloadKind(group="example.com", kind="Fleet", template="/spec/template", gang=True),
-    )
-
-
-def test_every_mistake_of_a_file_is_named() -> None:
-    with pytest.raises(InputError) as caught:
-        read_workload_kinds(
-            [{"group": 5, "template": "spec.template", "pods": 1}, "x", {"gang": "yes", "group": "", "kind": "F"}]
-        )
-    assert str(caught.value).splitlines() == [
-        "entry 1: kind is missing",
-        "entry 1: group must be a text",
-        "entry 1: template must be a JSON pointer such as /spec/template, it is 'spec.template'",
-        "entry 1: pods is unknown; known are group, kind, template, replicas, gang",
-        "entry 2: it is no mapping",
-        "entry 3: template is missing",
-        "entry 3: gang must be a boolean",
-    ]
-    with pytest.raises(InputError, match="workload kinds are a list"):
-        read_workload_kinds({"group": "x"})

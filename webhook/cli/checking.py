@@ -74,6 +74,8 @@ def loaded(policies: PolicySet) -> Iterator[Loaded]:
     for exemption in policies.exemptions:
         until = f" until {exemption.expires:%Y-%m-%d}" if exemption.expires else ""
         yield Loaded(kind="Exemptions", name=exemption.policy, about=f"{exemption.reason}{until}")
+    for workload in policies.workload_kinds:
+        yield Loaded(kind="WorkloadKinds", name=workload.kind, about=f"{workload.group}, pods at {workload.template}")
     for cap in policies.mode_caps:
         whom = f"rule {cap.rule}" if cap.rule else "every rule"
         until = f" until {cap.until:%Y-%m-%d}" if cap.until else ""

@@ -103,7 +103,7 @@ class Explanation:
 def explain(asked: Asked, fleet: Fleet, policies: PolicySet, now: datetime) -> Explanation | None:
     """What there is to say about a claim, template, pod or workload; None for every other kind."""
     review = asked.review
-    subject = read_subject(review.group, review.kind, review.object)
+    subject = read_subject(review.group, review.kind, review.object, policies.workload_kinds)
     if subject is None:
         return None
     view = View(review=review, subject=subject, fleet=fleet, policies=policies, now=now)

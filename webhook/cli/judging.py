@@ -104,7 +104,7 @@ def _judge(item: Asked, fleet: Fleet, bench: Bench) -> Verdict:
         decision=admission.decision,
         stored=admission.object,
         wished=wished(admission.object, admission.decision.would_patch),
-        remark=_remark(item, bench.settings),
+        remark=_remark(item, bench),
     )
 
 
@@ -117,12 +117,12 @@ def wished(stored: Any, held_back: Sequence[PatchOp]) -> Any:
         return stored
 
 
-def _remark(item: Asked, settings: EngineSettings) -> str:
-    review = item.review
+def _remark(item: Asked, bench: Bench) -> str:
+    review, settings = item.review, bench.settings
     passed = passes_by(review, settings)
     if passed:
         return passed
-    subjects = read_subjects(review.group, review.kind, review.object, settings.workloads)
+    subjects = read_subjects(review.group, review.kind, review.object, bench.policies.workload_kinds)
     reasons = [not_judged(review, subject, settings) for subject in subjects]
     return "" if "" in reasons else next(iter(reasons), "no rule reads this kind")
 

@@ -16,6 +16,8 @@ from webhook.cli.judging import Bench, Verdict, judge_all
 from webhook.engine import EngineSettings
 from webhook.errors import Problem
 from webhook.fleet.build import DEFAULT_NAMESPACE
+from webhook.model.workload_kinds import KNOWN_WORKLOADS
+from webhook.rulekit.policies import PolicySet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ def judged(options: RequestOptions) -> Judgement:
         gates=options.feature_gates,
         namespace=options.namespace or only_namespace(manifests.objects),
     )
-    asked, manifests = _asked(manifests, _manner(options, cluster))
+    asked, manifests = _asked(manifests, _manner(options, cluster, policies))
     complain_about(manifests.problems)
     bench = Bench(
         fleet=cluster.fleet,
@@ -80,7 +82,7 @@ def judged(options: RequestOptions) -> Judgement:
     return Judgement(manifests=manifests, verdicts=verdicts)
 
 
-def _manner(options: RequestOptions, cluster: Cluster) -> Manner:
+def _manner(options: RequestOptions, cluster: Cluster, policies: PolicySet) -> Manner:
     old = read_input(options.old_paths) if options.old_paths else Manifests()
     complain_about(old.problems)
     manner = Manner(
@@ -88,6 +90,7 @@ def _manner(options: RequestOptions, cluster: Cluster) -> Manner:
         user=user_of(options.user, options.groups),
         namespace=options.namespace or DEFAULT_NAMESPACE,
         old=tuple(found.raw for found in old.objects),
+        workloads=KNOWN_WORKLOADS + policies.workload_kinds,
     )
     if manner.operation == "CREATE":
         return manner

@@ -49,7 +49,7 @@ def decide(
 def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, phase: str, settings: EngineSettings) -> Decision:
     if passes_by(review, settings):
         return ALLOW
-    subjects = read_subjects(review.group, review.kind, review.object, settings.workloads)
+    subjects = read_subjects(review.group, review.kind, review.object, policies.workload_kinds)
     if phase == "mutate" and review.operation == "UPDATE":
         stored = restore(review)
         if stored:
@@ -74,7 +74,7 @@ def _mutated(view: View, settings: EngineSettings, outcome: Outcome) -> View:
     forged = strip_forged(view.review, view.policies)
     if forged:
         outcome.patch.extend(forged)
-        view = patched_view(view, forged, settings)
+        view = patched_view(view, forged)
     return run_mutations(view, settings, outcome)
 
 

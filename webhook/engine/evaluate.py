@@ -14,7 +14,7 @@ from webhook.model.meta import ObjectRef
 from webhook.rulekit.matching import asks_fit
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Mutation
-from webhook.rulekit.subject import read_subjects
+from webhook.rulekit.subject import read_subject
 from webhook.rulekit.view import View
 
 
@@ -51,7 +51,7 @@ def run_mutations(view: View, settings: EngineSettings, outcome: Outcome) -> Vie
             _judge(step, said, view, settings, outcome)
         if mutation.ops and step.mode == "enforce":
             outcome.patch.extend(mutation.ops)
-            view = patched_view(view, mutation.ops, settings)
+            view = patched_view(view, mutation.ops)
         else:
             outcome.would_patch.extend(mutation.ops)
     return view
@@ -64,17 +64,17 @@ def as_if_mutated(view: View, settings: EngineSettings) -> View:
             continue
         ops = _mutate(step, view, Outcome()).ops
         if ops:
-            view = patched_view(view, ops, settings)
+            view = patched_view(view, ops)
     return view
 
 
-def patched_view(view: View, ops: tuple[PatchOp, ...], settings: EngineSettings) -> View:
+def patched_view(view: View, ops: tuple[PatchOp, ...]) -> View:
     """The same review with the operations applied to its object."""
     review = replace(view.review, object=apply_patch(view.review.object, ops))
-    subjects = read_subjects(review.group, review.kind, review.object, settings.workloads)
+    subject = read_subject(review.group, review.kind, review.object, view.policies.workload_kinds)
     return View(
         review=review,
-        subject=subjects[0] if subjects else view.subject,
+        subject=subject or view.subject,
         fleet=view.fleet,
         policies=view.policies,
         now=view.now,

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Literal
 
 from webhook.model.finding import Mode
-from webhook.model.workload_kinds import KNOWN_WORKLOADS, WorkloadKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +16,7 @@ class EngineSettings:
     `excluded_namespaces`: never touched (the webhook configuration excludes them too). `scheduler_users`: who may create the
     special claims of extended resources. `stance`: what is answered when a rule crashes. `cap`: caps every mode (`--audit-only`
     and the ConfigMap `fallgate-cap`), None for no cap. `stale_after`: facts older than this never deny. `help`: the
-    organisation's line under every denial. `workloads`: the controller kinds with a pod template.
+    organisation's line under every denial.
     """
 
     excluded_namespaces: frozenset[str] = frozenset({"kube-system"})
@@ -26,7 +25,6 @@ class EngineSettings:
     cap: Mode | None = None
     stale_after: timedelta = timedelta(minutes=5)
     help: str = ""
-    workloads: tuple[WorkloadKind, ...] = KNOWN_WORKLOADS
 
 
 DEFAULTS = EngineSettings()

@@ -1,4 +1,4 @@
-"""Which controllers keep a pod template, and where: the kinds Fallgate knows, and those a file adds.
+"""Which controllers keep a pod template, and where: the kinds Fallgate knows by itself; policies add others.
 
 A template's place is a JSON pointer in which `*` stands for every entry of a list or every key of an object: a JobSet has as
 many pod templates as it has replicated jobs, and each is judged on its own.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from webhook.errors import InputError
 from webhook.model.pointer import join
 from webhook.model.tolerant import at
 
@@ -104,35 +103,3 @@ def _keys(value: object) -> Iterator[str | int]:
         yield from value
     elif isinstance(value, list):
         yield from range(len(value))
-
-
-_FIELDS = {"group": str, "kind": str, "template": str, "replicas": str, "gang": bool}
-
-
-def read_workload_kinds(document: object) -> tuple[WorkloadKind, ...]:
-    """The kinds of a file: a list of `{group, kind, template, replicas?, gang?}`.
-
-    Raises InputError that names every mistake.
-    """
-    if not isinstance(document, list):
-        raise InputError("workload kinds are a list of {group, kind, template, replicas, gang}")
-    problems = [f"entry {i + 1}: {fault}" for i, entry in enumerate(document) for fault in _faults(entry)]
-    if problems:
-        raise InputError("\n".join(problems))
-    return tuple(WorkloadKind(**entry) for entry in document)
-
-
-def _faults(entry: object) -> Iterator[str]:
-    if not isinstance(entry, dict):
-        yield "it is no mapping"
-        return
-    for name in ("group", "kind", "template"):
-        if name not in entry:
-            yield f"{name} is missing"
-    for name, value in entry.items():
-        if name not in _FIELDS:
-            yield f"{name} is unknown; known are {', '.join(_FIELDS)}"
-        elif not isinstance(value, _FIELDS[name]):
-            yield f"{name} must be a {'boolean' if name == 'gang' else 'text'}"
-        elif name in ("template", "replicas") and str(value)[:1] not in ("", "/"):
-            yield f"{name} must be a JSON pointer such as /spec/template, it is {value!r}"

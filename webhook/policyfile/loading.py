@@ -76,5 +76,6 @@ def _policy_set(documents: Sequence[Document]) -> PolicySet:
         claim_rules=of("ClaimRule"),
         exemptions=members("Exemptions"),
         mode_caps=of("ModeCap"),
+        workload_kinds=members("WorkloadKinds"),
         default_tier=next((policy.tiers[0] for policy in lists if policy.default), ""),
     )

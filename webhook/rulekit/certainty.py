@@ -1,7 +1,7 @@
 """Whether a CEL error is certain: on an otherwise idle cluster no feasible node gets past it.
 
-The scheduler asks every feasible node on its own. On a node it goes through pools by driver and name, devices as published, class
-selectors first, and stops when the count is met; an error on the way gives up the pod altogether (kubernetes
+The scheduler asks every feasible node on its own. On a node it goes through pools by driver and name, devices as published,
+class selectors first, and stops when the count is met; an error on the way gives up the pod altogether (kubernetes
 dynamic-resource-allocation structured/internal allocators). `All` looks at every device.
 """
 

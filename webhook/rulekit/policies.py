@@ -16,6 +16,7 @@ from webhook.model.claim import Toleration
 from webhook.model.device import Device
 from webhook.model.finding import Mode, Severity
 from webhook.model.labels import LabelSelector
+from webhook.model.workload_kinds import WorkloadKind
 
 Overridable = Literal["both", "raise", "lower", "none"]
 NodeOwner = Literal["dra", "device-plugin", "split"]
@@ -246,6 +247,7 @@ class PolicySet:
     claim_rules: tuple[ClaimRule, ...] = ()
     exemptions: tuple[Exemption, ...] = ()
     mode_caps: tuple[ModeCap, ...] = ()
+    workload_kinds: tuple[WorkloadKind, ...] = ()
     default_tier: str = ""
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 

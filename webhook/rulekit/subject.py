@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from webhook.model.claim import Claim, ClaimTemplate
@@ -20,10 +19,10 @@ Subject: TypeAlias = Claim | ClaimTemplate | Pod | Workload | Namespace | Device
 RESOURCE_GROUP = "resource.k8s.io"
 
 
-def read_subjects(group: str, kind: str, raw: Any, workloads: Iterable[WorkloadKind] = KNOWN_WORKLOADS) -> tuple[Subject, ...]:
+def read_subjects(group: str, kind: str, raw: Any, more: tuple[WorkloadKind, ...] = ()) -> tuple[Subject, ...]:
     """`raw` as what its group and kind say it is; nothing for kinds that no rule reads.
 
-    A controller with several pod templates is several subjects, one per template.
+    A controller with several pod templates is several subjects, one per template. `more` are controller kinds beside the known.
     """
     match group, kind:
         case "resource.k8s.io", "ResourceClaim":
@@ -36,13 +35,13 @@ def read_subjects(group: str, kind: str, raw: Any, workloads: Iterable[WorkloadK
             return (read_pod(raw),)
         case "", "Namespace":
             return (read_namespace(raw),)
-    known = [workload for workload in workloads if (workload.group, workload.kind) == (group, kind)]
+    known = [workload for workload in KNOWN_WORKLOADS + more if (workload.group, workload.kind) == (group, kind)]
     return tuple(read_workload(raw, found) for workload in known for found in expanded(workload, raw))
 
 
-def read_subject(group: str, kind: str, raw: Any) -> Subject | None:
+def read_subject(group: str, kind: str, raw: Any, more: tuple[WorkloadKind, ...] = ()) -> Subject | None:
     """The first, and for all but some controllers the only, subject of `raw`."""
-    return next(iter(read_subjects(group, kind, raw)), None)
+    return next(iter(read_subjects(group, kind, raw, more)), None)
 
 
 def subject_kind(subject: Subject) -> str:

@@ -2,9 +2,9 @@
 
 Reads:    apiVersion
 Allows:   every version of resource.k8s.io that the server's release serves or can serve
-Because:  the server answers "no matches for kind" without asking any webhook: only a review of the manifest can say what replaced
-          it (API lifecycle tags of k8s.io/api resource: v1alpha2 gone since 1.31, v1alpha3 since 1.34, v1beta1 since 1.38, v1beta2
-          since 1.39)
+Because:  the server answers "no matches for kind" without asking any webhook: only a review of the manifest can say what
+          replaced it (API lifecycle tags of k8s.io/api resource: v1alpha2 gone since 1.31, v1alpha3 since 1.34, v1beta1 since
+          1.38, v1beta2 since 1.39)
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Reads:    the selectors of every alternative and of its class, against every known device
 Allows:   selectors that match or do not match; errors on devices that a class selector has ruled out before
-Because:  an error is not "no match": the scheduler gives up on the pod as soon as it looks at the erring device, also when another
-          alternative or another node would do (kubernetes issue 135184)
+Because:  an error is not "no match": the scheduler gives up on the pod as soon as it looks at the erring device, also when
+          another alternative or another node would do (kubernetes issue 135184)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The eight kinds of policy documents, one file each."""
+"""The nine kinds of policy documents, one file each."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from webhook.policyfile.kinds import (
     mode_cap,
     shape_catalog,
     tier_fallback,
+    workload_kinds,
 )
 
 KINDS: tuple[Kind[Any], ...] = (
@@ -25,4 +26,5 @@ KINDS: tuple[Kind[Any], ...] = (
     claim_rule.KIND,
     exemptions.KIND,
     mode_cap.KIND,
+    workload_kinds.KIND,
 )
