@@ -16,6 +16,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", choices=("deciding", "serving"), help="one of the two (default: both)")
     parser.add_argument("--rounds", type=int, default=0, help="rounds (default: 60 for deciding, 8 for serving)")
     options = parser.parse_args(arguments)
+    if options.rounds == 1 or options.rounds < 0:
+        parser.error("a median needs at least 2 rounds")
     load = os.getloadavg()[0]
     if load > 0.5:
         sys.stderr.write(f"the machine is busy (load {load:.1f}): trust the ratios, not the times\n\n")

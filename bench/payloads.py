@@ -16,6 +16,7 @@ NAMESPACE = "research"
 TEMPLATE = "h100-else-a100"
 PRODUCTS = (("NVIDIA H100 80GB HBM3", "81559Mi", "Hopper"), ("NVIDIA A100-SXM4-40GB", "40960Mi", "Ampere"))
 
+#: Together with the pack policies/nvidia, which has the catalog and the ownership of the cards.
 POLICIES = """\
 apiVersion: fallgate.dev/v1alpha1
 kind: FallbackCompatibility
@@ -32,17 +33,6 @@ spec:
   - match: {shapes: ["*x h100-*"], deviceClasses: [gpu.nvidia.com]}
     alternatives:
     - {name: a100-pair, model: a100-40gb, countFactor: 2}
----
-apiVersion: fallgate.dev/v1alpha1
-kind: DeviceOwnership
-metadata: {name: gpus-of-nodes}
-spec:
-  mode: enforce
-  driver: gpu.nvidia.com
-  extendedResources: [nvidia.com/gpu]
-  owners:
-  - {nodeSelector: {matchLabels: {example.com/gpu-stack: dra}}, owner: dra}
-  action: steer
 ---
 apiVersion: fallgate.dev/v1alpha1
 kind: Checks
