@@ -248,6 +248,17 @@ async def test_calls_being_read_at_the_end_are_answered(certificates: Path) -> N
     assert len(parts.decider.asked) == 2
 
 
+async def test_call_that_never_ends_does_not_hold_the_end_up(certificates: Path) -> None:
+    async with serving(certificates, stop_seconds=1) as served:
+        _, writer = await served.connect()
+        writer.write(HALF)
+        await until(lambda: served.listener.in_flight == 1)
+        served.listener.stop()
+        await until(lambda: served.listener.in_flight == 0)
+        writer.close()
+    assert served.parts.decider.asked == []
+
+
 async def test_old_tls_is_refused(served: Served) -> None:
     old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     old.check_hostname, old.verify_mode = False, ssl.CERT_NONE

@@ -22,6 +22,7 @@ from webhook.telemetry import Recorder
 #: How long a closing connection waits for the client's half of the TLS goodbye.
 _GOODBYE_SECONDS = 2.0
 _BACKLOG = 2048
+_LOOK_SECONDS = 0.01
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -85,6 +86,20 @@ class Listener(uvicorn.Server):
             await self.on_tick(0)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), 1.0)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the socket, let connections finish for as long as they may, then cut off the calls that are left."""
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        try:
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while self.server_state.connections or self.server_state.tasks:
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError:
+            for task in self.server_state.tasks:
+                task.cancel()
 
     def drain(self) -> None:
         """From now on every answer carries `Connection: close`."""
