@@ -10,6 +10,7 @@ from webhook.engine.annotations import audit_annotations
 from webhook.engine.boundary import not_judged, passes_by
 from webhook.engine.evaluate import Outcome, as_if_mutated, patched_view, run_checks, run_mutations
 from webhook.engine.modes import stricter
+from webhook.engine.plan import Plan, plan_for
 from webhook.engine.render import denial, warning_lines
 from webhook.engine.settings import DEFAULTS, EngineSettings
 from webhook.fleet.fleet import Fleet
@@ -63,22 +64,26 @@ def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, ph
 
 
 def _judge(view: View, settings: EngineSettings, outcome: Outcome) -> None:
-    view = _mutated(view, settings, outcome) if view.phase == "mutate" else as_if_mutated(view, settings)
-    run_checks(view, settings, outcome)
-    outcome.wanted.update(dict.fromkeys(view.wanted))
+    plan = plan_for(view, settings)
+    view = _mutated(view, plan, settings, outcome) if view.phase == "mutate" else as_if_mutated(view, plan)
+    run_checks(view, plan, settings, outcome)
+    if view.wanted:
+        outcome.wanted.update(dict.fromkeys(view.wanted))
 
 
-def _mutated(view: View, settings: EngineSettings, outcome: Outcome) -> View:
+def _mutated(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome) -> View:
     if view.review.operation != "CREATE":
         return view
     forged = strip_forged(view.review, view.policies)
     if forged:
         outcome.patch.extend(forged)
         view = patched_view(view, forged)
-    return run_mutations(view, settings, outcome)
+    return run_mutations(view, plan, settings, outcome)
 
 
 def _decision(outcome: Outcome, policies: PolicySet, settings: EngineSettings) -> Decision:
+    if outcome.empty:
+        return ALLOW
     judged, wanted = _distinct(outcome.judged), tuple(outcome.wanted)
     if outcome.crashes:
         return _faulty(outcome.crashes, judged, wanted, settings)

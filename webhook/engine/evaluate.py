@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from webhook.engine.exemptions import apply_exemptions
 from webhook.engine.modes import capped
-from webhook.engine.plan import Step, plan_for
+from webhook.engine.plan import Plan, Step
 from webhook.engine.settings import EngineSettings
 from webhook.model.finding import Finding, Judged, Mode, PatchOp
 from webhook.model.json_patch import apply_patch
@@ -28,21 +28,26 @@ class Outcome:
     crashes: list[str] = field(default_factory=list)
     wanted: dict[ObjectRef, None] = field(default_factory=dict)
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing at all to say."""
+        return not (self.judged or self.patch or self.would_patch or self.crashes or self.wanted)
 
-def run_checks(view: View, settings: EngineSettings, outcome: Outcome) -> None:
+
+def run_checks(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome) -> None:
     """Ask every rule that is switched on for this object in this phase."""
-    for step in plan_for(view, settings).checks:
+    for step in plan.checks:
         if asks_fit(step.policy.header.match, view):
             for finding in _findings(step, view, outcome):
                 _judge(step, finding, view, settings, outcome)
 
 
-def run_mutations(view: View, settings: EngineSettings, outcome: Outcome) -> View:
+def run_mutations(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome) -> View:
     """Ask every mutating rule; returns the view of the object as patched so far.
 
     Under enforce the operations go into the patch; otherwise into what would have been patched.
     """
-    for step in plan_for(view, settings).mutations:
+    for step in plan.mutations:
         if not asks_fit(step.policy.header.match, view):
             continue
         mutation = _mutate(step, view, outcome)
@@ -57,9 +62,9 @@ def run_mutations(view: View, settings: EngineSettings, outcome: Outcome) -> Vie
     return view
 
 
-def as_if_mutated(view: View, settings: EngineSettings) -> View:
+def as_if_mutated(view: View, plan: Plan) -> View:
     """The view of the object as the mutations that are not in force would have made it: what the other rules judge."""
-    for step in plan_for(view, settings).held_back:
+    for step in plan.held_back:
         if not asks_fit(step.policy.header.match, view):
             continue
         ops = _mutate(step, view, Outcome()).ops

@@ -59,7 +59,7 @@ class ObjectRef:
 def read_meta(raw: object) -> Meta:
     """`metadata` of any object, given the whole object."""
     body = mapping(mapping(raw).get("metadata"))
-    owners = tuple(_owner(mapping(item)) for item in sequence(body.get("ownerReferences")))
+    owners = tuple([_owner(mapping(item)) for item in sequence(body.get("ownerReferences"))])
     return Meta(
         name=text(body.get("name")),
         generate_name=text(body.get("generateName")),

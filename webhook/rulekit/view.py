@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Literal
 
 from webhook.fleet.fleet import Fleet
@@ -20,6 +19,7 @@ from webhook.model.meta import Meta, ObjectRef
 from webhook.model.pod import Pod, PodClaim, Workload
 from webhook.model.pointer import field_path
 from webhook.model.review import Review
+from webhook.rulekit.lazy import lazy
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.subject import Subject, subject_kind
 
@@ -89,7 +89,7 @@ class View:
         """The object's namespace; for a Namespace its own name."""
         return self.review.namespace or self.meta.namespace or (self.meta.name if self.kind == "Namespace" else "")
 
-    @cached_property
+    @lazy
     def namespace(self) -> Namespace:
         """The object's namespace; one without labels when nothing is known of it."""
         if isinstance(self.subject, Namespace):
@@ -101,7 +101,7 @@ class View:
             self.want(ObjectRef(kind="Namespace", namespace="", name=self.namespace_name))
         return Namespace(meta=Meta(name=self.namespace_name), known=False)
 
-    @cached_property
+    @lazy
     def tier(self) -> str:
         """The namespace's tier, the policies' default tier, or ""."""
         return self.namespace.labels.get(TIER_LABEL) or self.policies.default_tier
@@ -118,7 +118,7 @@ class View:
         """The spec under review of a ResourceClaim or ResourceClaimTemplate."""
         return self.subject.spec if isinstance(self.subject, Claim | ClaimTemplate) else None
 
-    @cached_property
+    @lazy
     def pod_claims(self) -> tuple[PodClaimSource, ...]:
         """The claims of the pod under review, each followed to its template or claim."""
         pod = self.pod
@@ -150,7 +150,7 @@ class View:
             self.meta.annotations.get(POD_CLAIM_ANNOTATION) and self.meta.controller
         )
 
-    @cached_property
+    @lazy
     def owner_pod(self) -> Pod | None:
         """The pod that owns the claim under review. None for claims of PodGroups, hand-made claims, unknown pods."""
         owner = self.meta.controller
@@ -162,20 +162,20 @@ class View:
         self.want(ObjectRef(kind="Pod", namespace=self.namespace_name, name=owner.name))
         return None
 
-    @cached_property
+    @lazy
     def feasible(self) -> NodeSet:
         """The nodes that matter: the pod's (or the owner pod's) feasible nodes, all nodes for a claim or template alone."""
         pod = self.pod or self.owner_pod
         return self.fleet.nodes.feasible(pod) if pod is not None else self.fleet.nodes.all
 
-    @cached_property
+    @lazy
     def controller_meta(self) -> Meta | None:
         """The metadata of the controller of the pod under review (or of the claim's owner pod), as far as it is known."""
         pod = self.pod or self.owner_pod
         owner = pod.meta.controller if pod is not None else None
         return self.fleet.controllers.get(owner.uid) if owner is not None else None
 
-    @cached_property
+    @lazy
     def memo(self) -> dict[object, object]:
         """Scratch space of this review, for functions of rulekit that several rules call with the same arguments."""
         return {}
