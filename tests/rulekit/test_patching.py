@@ -23,6 +23,7 @@ def raw(**metadata: Any) -> dict[str, Any]:
         (raw(), {"op": "add", "path": "/metadata/annotations", "value": {KEY: "v"}}),
         (raw(annotations=None), {"op": "add", "path": "/metadata/annotations", "value": {KEY: "v"}}),
         (raw(annotations={}), {"op": "add", "path": "/metadata/annotations", "value": {KEY: "v"}}),
+        (raw(annotations="odd"), {"op": "add", "path": "/metadata/annotations", "value": {KEY: "v"}}),
         (raw(annotations={"a": "b"}), {"op": "add", "path": PATH, "value": "v"}),
         (raw(annotations={KEY: "old"}), {"op": "replace", "path": PATH, "value": "v"}),
     ],
@@ -30,8 +31,8 @@ def raw(**metadata: Any) -> dict[str, Any]:
 def test_sets(body: dict[str, Any], operation: dict[str, Any]) -> None:
     ops = set_annotation(body, KEY, "v")
     assert ops == (operation,)
-    others = body["metadata"].get("annotations") or {}
-    assert apply_patch(body, ops) == raw(annotations={**others, KEY: "v"})
+    others = body["metadata"].get("annotations")
+    assert apply_patch(body, ops) == raw(annotations={**(others if isinstance(others, dict) else {}), KEY: "v"})
 
 
 def test_sets_nothing_that_is_there() -> None:
