@@ -104,6 +104,7 @@ def test_a_limit_that_no_class_maps() -> None:
         "plugin on both": "u-both u-held",
         "safe": "p-both p-held p-plugin p-zero s-both s-plugin u-plugin",
     }
+    assert names(fleet, found.nodes) == "d-both d-held d-plugin d-zero u-both u-held"
 
 
 def test_a_limit_that_a_class_maps_from_136_on() -> None:

@@ -147,8 +147,9 @@ def test_rather_than_none_an_affinity_that_costs_some_safe_nodes() -> None:
     assert chosen(nodes, conflicting, "lost", DRA, *OWNERS) is None
 
 
-def test_without_a_safe_node_there_is_none() -> None:
-    assert chosen(FOUR, "p u", "", frozenset(), *OWNERS) is None
+def test_without_a_safe_node_there_is_none_and_no_node_is_looked_at() -> None:
+    nobody_looks: Any = None
+    assert choose_steering(nobody_looks, ownership(*OWNERS), FOUR.all, 0, frozenset()) is None
 
 
 def test_labels_that_do_not_keep_off_every_conflicting_node_are_not_enough() -> None:

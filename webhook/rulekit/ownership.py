@@ -85,10 +85,8 @@ def conflicts(fleet: Fleet, policy: DeviceOwnership, asks: GroupAsks, feasible: 
     both_ways = asks.plugin & asks.dra & judged
     dra = asks.dra & judged & ~both_ways
     plugin = (asks.plugin | asks.starved) & judged & ~both_ways
-    undecided = owned.undecided & (plugin | dra)
-    if undecided:
-        has = sides(fleet, policy)
-        undecided &= has.plugin & has.dra
+    has = sides(fleet, policy)
+    undecided = owned.undecided & has.plugin & has.dra
     by_cause = (both_ways, dra & owned.plugin, plugin & owned.dra, dra & undecided, plugin & undecided & ~dra)
     conflicting = reduce(or_, by_cause)
     return Conflicts(*by_cause, safe=feasible & ~conflicting & _serving(fleet, owned, asks) if conflicting else 0)

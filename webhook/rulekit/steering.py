@@ -66,6 +66,8 @@ def choose_steering(
     those of the other side's, by label; the same and nodes by name; nodes by name alone. The first that costs no safe node
     wins, else the first that leaves one. None when there is none: no safe node, or too many to name.
     """
+    if not safe:
+        return None
     usable = []
     for steering in _candidates(nodes, policy, conflicting, sides):
         admitted = steering.admits(nodes)

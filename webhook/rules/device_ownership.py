@@ -43,18 +43,23 @@ _GLOB = frozenset("*?[")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One object and one device group: what it asks, where that conflicts, and the affinity that would help, if any does."""
+    """One object and one device group: what it asks, and where that conflicts."""
 
     view: View
     policy: DeviceOwnership
     asks: GroupAsks
     found: Conflicts
-    steering: Steering | None
 
     @property
     def pod(self) -> Pod | None:
         """The pod under review, or the one that the claim under review was generated for."""
         return self.view.pod or self.view.owner_pod
+
+    @property
+    def steering(self) -> Steering | None:
+        """The node affinity that keeps pods off the conflicting nodes; None when there is none, or nothing conflicts."""
+        sides = sides_asked(self.asks, self.found.safe)
+        return choose_steering(self.view.fleet.nodes, self.policy, self.found.nodes, self.found.safe, sides)
 
 
 def check(view: View, policy: DeviceOwnership) -> Iterator[Finding]:
@@ -72,10 +77,11 @@ def steer(view: View, policy: DeviceOwnership) -> Mutation:
     if policy.action != "steer" or not isinstance(view.subject, Pod):
         return Mutation()
     case = case_of(view, policy)
-    if case is None or case.steering is None:
+    steering = case.steering if case is not None else None
+    if case is None or steering is None:
         return Mutation()
-    ops = steering_patch(view.review.object, case.steering, policy.header.label)
-    return Mutation(ops=ops, findings=tuple(_as_note(case.steering, finding) for finding in _double_bookings(case)))
+    ops = steering_patch(view.review.object, steering, policy.header.label)
+    return Mutation(ops=ops, findings=tuple(_as_note(steering, finding) for finding in _double_bookings(case)))
 
 
 def case_of(view: View, policy: DeviceOwnership) -> Case | None:
@@ -87,12 +93,7 @@ def case_of(view: View, policy: DeviceOwnership) -> Case | None:
     if isinstance(view.subject, Claim):
         # What the pod of a generated claim asks besides was judged with the pod.
         found = _within(found, reduce(or_, (claim.takes(policy.driver) for claim in asks.claims), 0))
-    pod = view.pod or view.owner_pod
-    steering = None
-    if found.nodes and (pod is None or not pod.node_name):
-        sides = sides_asked(asks, found.safe)
-        steering = choose_steering(view.fleet.nodes, policy, found.nodes, found.safe, sides)
-    return Case(view, policy, asks, found, steering)
+    return Case(view, policy, asks, found)
 
 
 def _within(found: Conflicts, nodes: NodeSet) -> Conflicts:
@@ -182,8 +183,9 @@ def _remedy(case: Case, without_safe_node: str) -> str:
     if pod is not None and pod.node_name:
         names = names_of(case.view.fleet, case.found.nodes)
         return f"remove nodeName, which goes past the scheduler: a pod with it cannot be kept off {names}"
-    if case.steering is not None:
-        return _by_affinity(case, case.steering)
+    steering = case.steering
+    if steering is not None:
+        return _by_affinity(case, steering)
     if case.found.safe:
         return labels_advice(case.policy, case.found.nodes.bit_count(), MOST_NAMES)
     return without_safe_node
