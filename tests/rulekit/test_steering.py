@@ -289,6 +289,20 @@ def test_the_annotation_says_what_was_added_and_by_whom(annotations: Any, op: An
     }
 
 
+@pytest.mark.parametrize("metadata", [None, ..., []])
+def test_a_pod_without_metadata_gets_some(metadata: Any) -> None:
+    body = {**pod("p"), "metadata": metadata}
+    if metadata is ...:
+        del body["metadata"]
+    ops, _ = patched(body)
+    assert ops[-1] == {"op": "add", "path": "/metadata", "value": {"annotations": {"fallgate.dev/steered": SAID}}}
+
+
+def test_an_annotation_that_no_parser_survives_is_replaced() -> None:
+    body = pod("p", meta={"annotations": {"fallgate.dev/steered": "[" * 100_000}})
+    assert patched(body)[1]["metadata"]["annotations"] == {"fallgate.dev/steered": SAID}
+
+
 def test_nothing_else_is_touched() -> None:
     body = pod(
         "p", futureField={"x": [1]}, affinity={"podAntiAffinity": {"y": 2}, **node_affinity({"matchExpressions": [IN_ZONE]})}

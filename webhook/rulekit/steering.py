@@ -178,13 +178,15 @@ def _annotation_op(raw: Any, steering: Steering, policy: str) -> PatchOp:
     value = json.dumps([*earlier, {"policy": policy, "added": steering.requirements()}], separators=(",", ":"))
     if isinstance(annotations, dict):
         return {"op": "add", "path": join("/metadata/annotations", STEERED_ANNOTATION), "value": value}
-    return {"op": "add", "path": "/metadata/annotations", "value": {STEERED_ANNOTATION: value}}
+    if isinstance(at(raw, "/metadata"), dict):
+        return {"op": "add", "path": "/metadata/annotations", "value": {STEERED_ANNOTATION: value}}
+    return {"op": "add", "path": "/metadata", "value": {"annotations": {STEERED_ANNOTATION: value}}}
 
 
 def _steerings(annotation: object) -> list[Any]:
     """What the annotation said before: a pod can be steered by several policies, one after the other."""
     try:
         found = json.loads(annotation) if isinstance(annotation, str) else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return found if isinstance(found, list) else []
