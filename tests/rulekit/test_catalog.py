@@ -16,6 +16,7 @@ from tests.build import (
     model,
     product,
 )
+from webhook.fleet.inventory import Inventory
 from webhook.model.device import Device
 from webhook.rulekit.catalog import Catalog, catalog_for, in_class, slug
 from webhook.rulekit.policies import CatalogModel, PolicySet
@@ -129,12 +130,18 @@ def test_a_class_selector_that_fails_in_any_way_does_not_hold() -> None:
         ("?gpu.nvidia.com/NVIDIA*", "?gpu.nvidia.com/NVIDIA H200", True),
         ("?gpu.amd.com/*", "?gpu.nvidia.com/NVIDIA H200", False),
         ("?100-40gb", "a100-40gb", False),
+        ("a100", "h100-80gb", False),
+        ("slice-1g-5gb", "h100-mig-1g-5gb", False),
+        ("inner", "n-1-node", True),
+        ("inner", "m-1-node", False),
+        ("inner", "n-1-rack", False),
+        ("inner", "n-node", False),
         ("a100-mig-", "a100-mig-", True),
         ("any-slice", "a100-mig-", False),
     ],
 )
 def test_what_a_pattern_means(pattern: str, name: str, expected: bool) -> None:
-    names = Catalog((A100, MIG))
+    names = Catalog((A100, MIG, model("n-{x}-node", aliases=["inner"])))
     assert names.fits(pattern, name) is expected
     assert names.fits(pattern, name) is expected
 
@@ -187,8 +194,10 @@ def test_the_models_of_a_pool_are_remembered_for_one_catalog_and_one_set_of_clas
     assert names.models_in(pool, fleet.inventory) is first
     assert catalog_for(catalog(model("other"))).models_in(pool, fleet.inventory) == {"g": "other"}
     assert names.models_in(pool, fleet.inventory) is not first
-    strict = fleet_of(device_class("c", "false")).inventory
-    assert catalog_for(catalog(model("m", device_class="c"))).models_in(pool, strict) == {"g": "?gpu.nvidia.com/NVIDIA A100"}
+    of_class = catalog_for(catalog(model("m", device_class=NVIDIA)))
+    assert of_class.models_in(pool, fleet.inventory) == {"g": "m"}
+    strict = Inventory([pool], fleet_of(device_class(NVIDIA, "false")).inventory.classes)
+    assert of_class.models_in(pool, strict) == {"g": "?gpu.nvidia.com/NVIDIA A100"}
 
 
 @pytest.mark.parametrize(("value", "expected"), [("Flex 170", "flex-170"), ("--A__b--", "a-b"), (12, "12"), ("", "")])

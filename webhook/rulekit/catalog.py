@@ -11,6 +11,7 @@ from typing import Final
 
 from webhook.cel import Selector, Verdict, compile_selector
 from webhook.fleet.inventory import Inventory, Pool
+from webhook.fleet.memo import Memo, remembered
 from webhook.model.device import Device, DeviceClass
 from webhook.rulekit.globs import could_share_a_name
 from webhook.rulekit.policies import CatalogModel, PolicySet
@@ -67,8 +68,8 @@ class Catalog:
         self._entries = tuple(
             _Entry(model, _spelling(model.name), tuple(_spelling(alias) for alias in model.aliases)) for model in models
         )
-        self._fixed = frozenset(entry.name.before for entry in self._entries if not entry.name.attribute)
-        self._fitting: dict[tuple[str, str], bool] = {}
+        self._fixed = frozenset(entry.name.before for entry in self._entries)
+        self._fitting: Memo = {}
 
     def model_of(self, device: Device, classes: Mapping[str, DeviceClass] = _NO_CLASSES) -> str:
         """The name of the first model that fits `device`, else `?<driver>/<productName, else model, else unknown>`.
@@ -102,13 +103,7 @@ class Catalog:
 
         A device of no model (`?driver/product`) is meant only by a pattern that begins with `?` too.
         """
-        key = (pattern, model)
-        known = self._fitting.get(key)
-        if known is None:
-            if len(self._fitting) >= _PAIRS:
-                self._fitting.clear()
-            known = self._fitting[key] = self._fits(pattern, model)
-        return known
+        return remembered(self._fitting, (pattern, model), lambda: self._fits(pattern, model), _PAIRS)
 
     def _fits(self, pattern: str, model: str) -> bool:
         if pattern.startswith(UNKNOWN) or model.startswith(UNKNOWN):
@@ -137,18 +132,13 @@ class Catalog:
         return (spelling.glob for entry in self._entries for spelling in (entry.name, *entry.aliases))
 
 
-_catalogs: dict[int, Catalog] = {}
+_catalogs: Memo = {}
 
 
 def catalog_for(policies: PolicySet) -> Catalog:
     """The catalog of a policy set: the same object for the same models, so that it can be part of a memo's key."""
     # A kept catalog holds its models, so their id cannot come to mean others.
-    found = _catalogs.get(id(policies.catalog))
-    if found is None:
-        if len(_catalogs) >= _KEPT:
-            _catalogs.clear()
-        found = _catalogs[id(policies.catalog)] = Catalog(policies.catalog)
-    return found
+    return remembered(_catalogs, id(policies.catalog), lambda: Catalog(policies.catalog), _KEPT)
 
 
 def slug(value: object) -> str:

@@ -81,7 +81,7 @@ def _uncovered(
         (catalog.model_of(device, fleet.inventory.classes), device)
         for device in (source if source is not None else devices_for(fleet, alternative, nodes))
     ]
-    by_model = _variants(devices, statement.when_text)
+    by_model = _variants(devices, statement.when.text)
     for shape in left:
         given = _whole_nodes(fleet, nodes, devices, shape) if shape.every else _choices(shape.parts, by_model)
         if not _always_holds(statement, given):

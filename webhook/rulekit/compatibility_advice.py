@@ -88,7 +88,7 @@ def remedy(view: View, verdicts: Sequence[Verdict]) -> str:
 def _missing(verdict: Verdict, level: Level, catalog: Catalog) -> tuple[Shape, ...]:
     """The shapes a declaration at `level` has to add. One that is nearer than `compatible-when` takes its place."""
     statement = verdict.declared.statement
-    if not statement.when_text or verdict.declared.level == level:
+    if statement.when is None or verdict.declared.level == level:
         return verdict.uncovered
     return tuple(shape for shape in verdict.possible if not statement.lists(shape, catalog))
 

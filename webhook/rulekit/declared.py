@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-from webhook.cel import Expression, compile_expression
+from webhook.cel import CompileProblem, Expression, compile_expression
 from webhook.model.claim import Claim, ClaimTemplate
 from webhook.model.pod import Pod
 from webhook.rulekit.catalog import Catalog
@@ -42,14 +42,13 @@ class Statement:
 
     entries: tuple[Entry, ...] = ()
     when: Expression | None = None
-    when_text: str = ""
     faults: tuple[Fault, ...] = ()
 
     @property
     def text(self) -> str:
         """What it says, for messages: `h100-80gb, 2x a100-40gb`, `when shape.count <= 2`."""
-        listed = ", ".join(entry.text for entry in self.entries)
-        return " or ".join(part for part in (listed, f"when {self.when_text}" if self.when_text else "") if part)
+        listed = [", ".join(entry.text for entry in self.entries)] if self.entries else []
+        return " or ".join([*listed, f"when {self.when.text}"] if self.when is not None else listed)
 
     def lists(self, shape: Shape, catalog: Catalog) -> bool:
         """Whether an entry covers the shape. What `when` says needs devices: see `compatibility.uncovered`."""
@@ -104,10 +103,7 @@ def declared_for(view: View, *, pod: Pod | None, pod_claim: str, source: Claim |
 
 def statement_of(annotations: Mapping[str, str], pod_claim: str, request: str) -> Statement | None:
     """What annotations say about a request; None when they say nothing about it."""
-    shapes, when = annotations.get(SHAPES_ANNOTATION), annotations.get(WHEN_ANNOTATION)
-    if shapes is None and when is None:
-        return None
-    return _statement(shapes, when, pod_claim, request)
+    return _statement(annotations.get(SHAPES_ANNOTATION), annotations.get(WHEN_ANNOTATION), pod_claim, request)
 
 
 def faults_of(annotations: Mapping[str, str]) -> tuple[Fault, ...]:
@@ -117,8 +113,7 @@ def faults_of(annotations: Mapping[str, str]) -> tuple[Fault, ...]:
 
 def unknown_models(annotations: Mapping[str, str], catalog: Catalog) -> tuple[str, ...]:
     """The names and globs in a declaration that can mean no model of the catalog."""
-    text = annotations.get(SHAPES_ANNOTATION)
-    parsed = parse_declaration(text) if text is not None else None
+    parsed = _parsed(annotations.get(SHAPES_ANNOTATION))
     return tuple(p for p in parsed.patterns if not catalog.knows(p)) if isinstance(parsed, Declaration) else ()
 
 
@@ -126,28 +121,30 @@ def unknown_models(annotations: Mapping[str, str], catalog: Catalog) -> tuple[st
 def _statement(shapes: str | None, when: str | None, pod_claim: str, request: str) -> Statement | None:
     faults = tuple(_faults(shapes, when))
     if faults:
-        return Statement(faults=faults, when_text=when or "")
-    parsed = parse_declaration(shapes) if shapes is not None else None
-    entries = parsed.about(pod_claim, request) if isinstance(parsed, Declaration) else ()
-    if not entries and when is None:
-        return None
-    compiled = _compile(when) if when is not None else None
-    return Statement(entries, compiled if isinstance(compiled, Expression) else None, when or "")
+        return Statement(faults=faults)
+    parsed, compiled = _parsed(shapes), _compiled(when)
+    assert not isinstance(parsed, DeclarationProblem)
+    assert not isinstance(compiled, tuple)
+    entries = parsed.about(pod_claim, request) if parsed is not None else ()
+    return Statement(entries, compiled) if entries or compiled is not None else None
 
 
 def _faults(shapes: str | None, when: str | None) -> Iterator[Fault]:
-    parsed = parse_declaration(shapes) if shapes is not None else None
+    parsed, compiled = _parsed(shapes), _compiled(when)
     if isinstance(parsed, DeclarationProblem):
         yield Fault(SHAPES_ANNOTATION, parsed.message, parsed.pointed)
-    compiled = _compile(when) if when is not None else None
     if isinstance(compiled, tuple):
         first, lines = compiled[0], (when or "").splitlines() or [""]
         line = lines[min(first.line, len(lines)) - 1].replace("\t", " ")
         yield Fault(WHEN_ANNOTATION, first.message, f"{line}\n{' ' * max(first.column - 1, 0)}^ {first.message}")
 
 
-def _compile(text: str) -> object:
-    return compile_expression(text, variables=VARIABLES, result="bool")
+def _parsed(text: str | None) -> Declaration | DeclarationProblem | None:
+    return None if text is None else parse_declaration(text)
+
+
+def _compiled(text: str | None) -> Expression | tuple[CompileProblem, ...] | None:
+    return None if text is None else compile_expression(text, variables=VARIABLES, result="bool")
 
 
 def _own_annotations(view: View, pod: Pod | None, pod_claim: str, source: Claim | ClaimTemplate) -> Mapping[str, str]:
@@ -156,9 +153,7 @@ def _own_annotations(view: View, pod: Pod | None, pod_claim: str, source: Claim 
     A generated claim carries spec.metadata only: what its template says itself is looked up through the pod.
     """
     if isinstance(source, ClaimTemplate):
-        return {**source.meta.annotations, **source.claim_annotations} if source.claim_annotations else source.meta.annotations
+        return {**source.meta.annotations, **source.claim_annotations}
     entry = next((entry for entry in pod.claims if entry.name == pod_claim), None) if pod is not None else None
-    if entry is None or not entry.template_name:
-        return source.meta.annotations
-    template = view.fleet.templates.get((view.namespace_name, entry.template_name))
+    template = view.fleet.templates.get((view.namespace_name, entry.template_name)) if entry is not None else None
     return {**template.meta.annotations, **source.meta.annotations} if template is not None else source.meta.annotations
