@@ -32,7 +32,15 @@ def view_of(body: Raw, created: str | None, now: datetime = DAY, *objects: Raw) 
 
 @pytest.mark.parametrize(
     ("created", "expected"),
-    [(OLD, "warn"), (NEW, "deny"), (None, "deny"), ("yesterday", "deny"), ("", "deny"), ("2027-01-14T23:59:59", "warn")],
+    [
+        (OLD, "warn"),
+        (NEW, "deny"),
+        (None, "deny"),
+        ("yesterday", "deny"),
+        ("", "deny"),
+        ("2027-01-14T23:59:59", "warn"),
+        ("2027-01-15T00:30:00+01:00", "warn"),
+    ],
 )
 def test_pods_of_older_controllers_are_judged_in_the_given_mode(created: str | None, expected: Severity) -> None:
     assert softened(view_of(POD, created), Existing(created_before=DAY), "deny") == expected

@@ -134,9 +134,9 @@ def _faults(shapes: str | None, when: str | None) -> Iterator[Fault]:
     if isinstance(parsed, DeclarationProblem):
         yield Fault(SHAPES_ANNOTATION, parsed.message, parsed.pointed)
     if isinstance(compiled, tuple):
-        first, lines = compiled[0], (when or "").splitlines() or [""]
-        line = lines[min(first.line, len(lines)) - 1].replace("\t", " ")
-        yield Fault(WHEN_ANNOTATION, first.message, f"{line}\n{' ' * max(first.column - 1, 0)}^ {first.message}")
+        first = compiled[0]
+        line = str(when).split("\n")[first.line - 1].replace("\t", " ")
+        yield Fault(WHEN_ANNOTATION, first.message, f"{line}\n{' ' * (first.column - 1)}^ {first.message}")
 
 
 def _parsed(text: str | None) -> Declaration | DeclarationProblem | None:
