@@ -121,6 +121,14 @@ def test_mistakes_are_pointed_at(text: str, pointed: str) -> None:
     assert found.pointed == pointed
 
 
+def test_of_a_long_line_what_is_around_the_mistake_is_shown() -> None:
+    found = parse_declaration(f"{'a' * 100}, b c, {'d' * 100}")
+    assert isinstance(found, DeclarationProblem)
+    shown, caret = found.pointed.splitlines()
+    assert shown == f"{'a' * 55}, b c, {'d' * 58}"
+    assert (len(shown), shown[caret.index("^")]) == (120, "c")
+
+
 def test_eight_models_may_be_added_up() -> None:
     assert len(entry("+".join("abcdefgh")).parts) == 8
 

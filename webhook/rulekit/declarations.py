@@ -23,6 +23,8 @@ from webhook.rulekit.shape import Shape
 MOST_PARTS = 8
 #: Digits of a count.
 _MOST_DIGITS = 6
+#: Characters of a line that are shown on each side of a mistake.
+_AROUND = 60
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SCOPE = re.compile(rf"\s*(?:(?P<claim>{_LABEL})/(?!/))?(?:(?P<request>{_LABEL})\s*:)?")
@@ -115,7 +117,14 @@ class DeclarationProblem:
     @property
     def pointed(self) -> str:
         """The line, and under it a caret with the message."""
-        return f"{self.line}\n{' ' * (self.column - 1)}^ {self.message}"
+        return point_at(self.line, self.column, self.message)
+
+
+def point_at(line: str, column: int, message: str) -> str:
+    """`line`, and under its `column` (from 1) a caret with `message`. Of a long line what is around the caret."""
+    start = max(column - _AROUND, 0)
+    shown = line[start : start + 2 * _AROUND].replace("\t", " ")
+    return f"{shown}\n{' ' * (column - 1 - start)}^ {message}"
 
 
 class _Mistake(Exception):
