@@ -138,10 +138,10 @@ def test_admin_access_belongs_to_exactly_only() -> None:
 
 
 def test_tolerations_and_capacity_are_read_with_their_defaults() -> None:
-    tolerations = [{}, {"key": "k", "operator": "Exists", "effect": "NoExecute"}]
+    tolerations = [{}, {"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}]
     capacity = {"requests": {"memory": "10Gi", "cores": 4, "odd": ["x"], "flag": True}}
     (found,) = only_request(claim("c", exactly("gpu", tolerations=tolerations, capacity=capacity))).alternatives
-    assert found.tolerations == (Toleration(), Toleration(key="k", operator="Exists", effect="NoExecute"))
+    assert found.tolerations == (Toleration(), Toleration(key="k", operator="Exists", effect="NoExecute", seconds=0))
     assert found.tolerations[0].operator == "Equal"
     assert found.capacity == {"memory": "10Gi", "cores": "4"}
 

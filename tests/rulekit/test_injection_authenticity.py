@@ -9,7 +9,7 @@ import pytest
 
 from tests.build import NVIDIA, Raw, claim, template
 from tests.injecting import policies, tier
-from webhook.rulekit.injection_authenticity import injection_is_authentic
+from webhook.rulekit.injection_authenticity import injection_is_authentic, stored_injection_is_believed
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.provenance import INJECTED
 
@@ -121,3 +121,38 @@ def test_an_entry_that_cannot_be_made_is_nobodys() -> None:
     assert not injection_is_authentic(injected(OWN, listed), gone)
     empty = {"name": "x", "deviceClassName": "", "tolerations": ASK["tolerations"]}
     assert not injection_is_authentic(injected(OWN, empty), gone)
+
+
+SINCE = policies(tier(PAIR, name="another"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        injected(OWN, TWO),
+        injected(TWO, OWN),
+        injected(TWO, policy="replace", author=None),
+        injected(OWN, TWO, exactly={**ASK, "adminAccess": False, "count": 1}),
+    ],
+)
+def test_a_stored_injection_of_a_policy_that_has_changed_is_believed(body: Raw) -> None:
+    assert stored_injection_is_believed(body, SINCE)
+    assert not injection_is_authentic(body, SINCE)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        injected({**OWN, "count": 2}, TWO),
+        injected(OWN, TWO, exactly={"deviceClassName": NVIDIA, "count": 2}),
+        injected(OWN, TWO, added=["odd"]),
+        claim("c"),
+    ],
+)
+def test_a_stored_injection_must_have_what_was_asked(body: Raw) -> None:
+    assert not stored_injection_is_believed(body, SINCE)
+
+
+def test_a_stored_injection_of_a_policy_that_is_there_must_be_explained() -> None:
+    assert stored_injection_is_believed(injected(OWN, TWO), POLICIES)
+    assert not stored_injection_is_believed(injected(OWN, {**TWO, "count": 4}), POLICIES)

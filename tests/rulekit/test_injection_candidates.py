@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -219,5 +220,8 @@ def test_how_a_tiers_entry_is_written() -> None:
         "allocationMode": "ExactCount",
         "count": 1,
     }
+    forever = listed(own(), SLICE)[1]
+    seconds = replace(forever, tolerations=(Toleration(key="t", operator="Exists", seconds=0),))
+    assert entry(seconds, {})["tolerations"] == [{"key": "t", "operator": "Exists", "tolerationSeconds": 0}]
     everything = {"name": "all", "deviceClassName": MIG, "allocationMode": "All"}
     assert entry(listed(own(), everything)[1], {}) == {"name": "all", "deviceClassName": MIG, "allocationMode": "All"}

@@ -12,8 +12,10 @@ from tests.build import (
     claim,
     controller,
     device_class,
+    device_slice,
     exactly,
     fleet_of,
+    gpu,
     local_queue,
     owned_by,
     pod,
@@ -21,7 +23,7 @@ from tests.build import (
     template,
 )
 from tests.harness import NOW, reasons, review_of
-from tests.injecting import in_tier, policies, tier, view_of
+from tests.injecting import document, in_tier, policies, tier, view_of
 from webhook.engine import admit, decide
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Finding
@@ -291,3 +293,24 @@ def test_the_rule() -> None:
         "inject-choice-unknown",
         "inject-announced",
     }
+
+
+def test_pods_of_injected_templates_are_not_denied_when_the_policy_has_changed() -> None:
+    h100 = 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
+    cards = [gpu(f"gpu-{i}", "NVIDIA A100-SXM4-40GB", "40Gi") for i in range(3)]
+    fleet = cluster(device_slice("node-1", gpu("gpu-0")), device_slice("node-2", *cards))
+    declared = document("FallbackCompatibility", "declared")
+
+    def asking(count: int) -> PolicySet:
+        alternative = {"name": "more", "model": "a100-40gb", "count": count}
+        return policies(tier(alternative, targets=["templates"], match={"deviceClasses": [NVIDIA]}), declared)
+
+    tolerations = [{"key": "a", "operator": "Exists", "tolerationSeconds": 5}]
+    annotations = {"fallgate.dev/compatible-shapes": "2x a100-40gb"}
+    body = template("t", exactly("gpu", NVIDIA, h100, tolerations=tolerations), annotations=annotations)
+    stored = admit(review_of(body), fleet, asking(2), NOW).object
+    assert INJECTED in stored["metadata"]["annotations"]
+    later = in_tier(fleet, stored)
+    # h100 is what the author asked for: nobody need declare it
+    for count in (2, 3):
+        assert admit(review_of(pod("p", templates={"gpu": "t"})), later, asking(count), NOW).decision.allowed

@@ -36,12 +36,13 @@ class SelectorText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toleration:
-    """A device toleration with the API's defaults applied."""
+    """A device toleration with the API's defaults applied. `seconds` is tolerationSeconds, None for ever."""
 
     key: str = ""
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+    seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

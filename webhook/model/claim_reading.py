@@ -149,6 +149,7 @@ def _read_toleration(raw: Json) -> Toleration:
         operator=text(raw.get("operator")) or "Equal",
         value=text(raw.get("value")),
         effect=text(raw.get("effect")),
+        seconds=integer(raw["tolerationSeconds"]) if raw.get("tolerationSeconds") is not None else None,
     )
 
 

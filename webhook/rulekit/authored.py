@@ -8,7 +8,7 @@ from typing import Any
 from webhook.fleet.memo import remembered
 from webhook.model.claim import Alternative, Claim, ClaimTemplate, Request
 from webhook.model.pod import Pod
-from webhook.rulekit.injection import INJECTED, injection_is_authentic
+from webhook.rulekit.injection import INJECTED, injection_is_authentic, stored_injection_is_believed
 from webhook.rulekit.provenance import InjectedRequest, read_provenance
 from webhook.rulekit.view import View
 
@@ -51,7 +51,9 @@ def _believed(view: View, source: Claim | ClaimTemplate) -> bool:
     memo = view.fleet.inventory.memo
     # The source is part of what is kept, so that its id cannot come to mean another.
     key = ("authentic", id(source), view.policies)
-    kept: tuple[object, bool] = remembered(memo, key, lambda: (source, injection_is_authentic(_written(source), view.policies)))
+    kept: tuple[object, bool] = remembered(
+        memo, key, lambda: (source, stored_injection_is_believed(_written(source), view.policies))
+    )
     return kept[0] is source and kept[1]
 
 
@@ -86,7 +88,13 @@ def _alternative(item: Alternative) -> Mapping[str, Any]:
         "allocationMode": item.allocation_mode,
         "count": item.count,
         "tolerations": [
-            {"key": held.key, "operator": held.operator, "value": held.value, "effect": held.effect}
+            {
+                "key": held.key,
+                "operator": held.operator,
+                "value": held.value,
+                "effect": held.effect,
+                "tolerationSeconds": held.seconds,
+            }
             for held in item.tolerations
         ],
         "capacity": {"requests": dict(item.capacity)} if item.capacity else None,

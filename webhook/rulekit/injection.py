@@ -11,7 +11,7 @@ from typing import Any, Final
 from webhook.model.finding import PatchOp
 from webhook.model.review import Review
 from webhook.model.tolerant import Json, at, mapping
-from webhook.rulekit.injection_authenticity import injection_is_authentic
+from webhook.rulekit.injection_authenticity import injection_is_authentic, stored_injection_is_believed
 from webhook.rulekit.injection_sameness import same_spec
 from webhook.rulekit.injection_undo import undo
 from webhook.rulekit.patching import ANNOTATIONS, remove_annotation, set_annotation
@@ -19,7 +19,15 @@ from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.provenance import INJECTED, read_provenance
 from webhook.rulekit.requests_writing import in_v1, in_version_of, is_flat, spec_pointer
 
-__all__ = ["INJECTED", "authored_alternative", "injection_is_authentic", "restore", "strip_forged", "undo"]
+__all__ = [
+    "INJECTED",
+    "authored_alternative",
+    "injection_is_authentic",
+    "restore",
+    "stored_injection_is_believed",
+    "strip_forged",
+    "undo",
+]
 
 _KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate")
 

@@ -24,13 +24,33 @@ from webhook.rulekit.requests_writing import LIST, spec_pointer
 def injection_is_authentic(raw: Json, policies: PolicySet) -> bool:
     """Whether every list that the annotation of `raw` (a claim or template of any API version) records is one that the
     recorded policy, as it is now, makes of what the author is said to have asked for. False without an annotation."""
+    return _is_believed(raw, policies, stored=False)
+
+
+def stored_injection_is_believed(raw: Json, policies: PolicySet) -> bool:
+    """The same for an object that was created earlier: a policy that has been changed or removed since explains nothing any
+    more, and must not turn yesterday's injections into lists of their authors. Then the author's own alternative has to be
+    what the record says was asked; who writes such a record later gains nothing that a declaration would not give."""
+    return _is_believed(raw, policies, stored=True)
+
+
+def _is_believed(raw: Json, policies: PolicySet, *, stored: bool) -> bool:
     recorded = read_provenance(mapping(at(raw, "/metadata/annotations")))
     authored = undo(raw)
     if recorded is None or authored is raw:
         return False
     asked = {request.name: request for request in _requests(authored)}
     lists = {text(mapping(item).get("name")): item for item in sequence(at(raw, spec_pointer(raw) + "/devices/requests"))}
-    return all(_is_explained(item, asked.get(item.name), lists[item.name], policies) for item in recorded.requests)
+    for item in recorded.requests:
+        listed = sequence(mapping(lists[item.name]).get(LIST))
+        policy = next((policy for policy in policies.tier_fallback if policy.header.label == item.policy), None)
+        if policy is None and stored:
+            believed = _has_what_was_asked(listed, item)
+        else:
+            believed = policy is not None and _is_explained(item, asked.get(item.name), listed, policy, policies)
+        if not believed:
+            return False
+    return True
 
 
 def _requests(raw: Json) -> Iterable[Request]:
@@ -38,11 +58,18 @@ def _requests(raw: Json) -> Iterable[Request]:
     return read(raw).spec.requests
 
 
-def _is_explained(recorded: InjectedRequest, asked: Request | None, request: Any, policies: PolicySet) -> bool:
-    policy = next((item for item in policies.tier_fallback if item.header.label == recorded.policy), None)
-    if policy is None or asked is None or asked.form not in ("exactly", "flat"):
+def _has_what_was_asked(listed: Sequence[Any], recorded: InjectedRequest) -> bool:
+    if recorded.author is None:
+        return True
+    own = {**recorded.exactly, "name": recorded.author}
+    return any(same_alternative(mapping(item), {key: own[key] for key in own if key != "adminAccess"}) for item in listed)
+
+
+def _is_explained(
+    recorded: InjectedRequest, asked: Request | None, listed: Sequence[Any], policy: TierFallback, policies: PolicySet
+) -> bool:
+    if asked is None or asked.form not in ("exactly", "flat"):
         return False
-    listed = sequence(mapping(request).get(LIST))
     return any(_could_be_of(listed, recorded, possible) for possible in _lists(policy, asked.alternatives[0], policies))
 
 

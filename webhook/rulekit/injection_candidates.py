@@ -96,9 +96,10 @@ def _fields(candidate: Candidate, own: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value}
 
 
-def _toleration(item: Toleration) -> dict[str, str]:
+def _toleration(item: Toleration) -> dict[str, Any]:
     fields = {"key": item.key, "operator": item.operator, "value": item.value, "effect": item.effect}
-    return {key: value for key, value in fields.items() if value}
+    seconds = {} if item.seconds is None else {"tolerationSeconds": item.seconds}
+    return {key: value for key, value in fields.items() if value} | seconds
 
 
 def _candidate(item: TierAlternative, own: Alternative, policies: PolicySet) -> Candidate:
