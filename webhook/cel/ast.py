@@ -165,3 +165,18 @@ def select(at: Position, operand: Node, field: str, *, test: bool = False) -> Se
 def list_node(at: Position, *elements: Node) -> ListNode:
     """[elements]"""
     return ListNode(at, above(*elements), elements)
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes directly below."""
+    if isinstance(node, Call):
+        return [*([node.target] if node.target is not None else []), *node.args]
+    if isinstance(node, Select):
+        return [node.operand]
+    if isinstance(node, ListNode):
+        return list(node.elements)
+    if isinstance(node, MapNode):
+        return [part for entry in node.entries for part in (entry.key, entry.value)]
+    if isinstance(node, Fold):
+        return [node.range_, node.initial, node.condition, node.step, node.result]
+    return []

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from webhook.cel.access import go_text
-from webhook.cel.ast import Call, Fold, ListNode, MapNode, Node, Select
+from webhook.cel.ast import Node, children
 from webhook.cel.code import Closure, Frame
 from webhook.cel.values import (
     DomainMap,
@@ -34,26 +34,13 @@ def weight(node: Node) -> int:
 
 
 def _count(node: Node) -> int:
-    count, pending = 0, [node]
+    seen, pending = set(), [node]
     while pending:
         current = pending.pop()
-        count += 1
-        pending.extend(_children(current))
-    return count
-
-
-def _children(node: Node) -> list[Node]:
-    if isinstance(node, Call):
-        return [*node.args, *([node.target] if node.target is not None else [])]
-    if isinstance(node, Select):
-        return [node.operand]
-    if isinstance(node, ListNode):
-        return list(node.elements)
-    if isinstance(node, MapNode):
-        return [part for entry in node.entries for part in (entry.key, entry.value)]
-    if isinstance(node, Fold):
-        return [node.range_, node.initial, node.step, node.result]
-    return []
+        if current not in seen:  # macros may use one node twice
+            seen.add(current)
+            pending.extend(children(current))
+    return len(seen)
 
 
 def turns(range_: Closure, first: int, second: int | None, steps: int) -> Turns:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as Choice
 
-from webhook.cel.ast import Call, Fold, Ident, Literal, Node, Select
+from webhook.cel.ast import Call, Fold, Ident, Literal, Node, Select, children
 from webhook.cel.checker import Checked
 from webhook.cel.device import DEVICE, Path, resolve
-from webhook.cel.validators import children
 
 ReferenceKind = Choice["attribute", "capacity", "driver", "sharable"]
 
@@ -49,9 +48,13 @@ class _Reader:
         self.checked = checked
         self.found: set[Reference] = set()
         self._scopes: list[dict[str, Path | None]] = []
+        self._seen: set[tuple[Node, frozenset[_Parts]]] = set()
 
     def read(self, node: Node, safe: frozenset[_Parts]) -> None:
         """Note what `node` reads, given the paths that are known to be there."""
+        if (node, safe) in self._seen:  # macros may use one node twice, and nested ones then many times
+            return
+        self._seen.add((node, safe))
         path = resolve(node, self._lookup) if not isinstance(node, Literal) else None
         if path is not None:
             self._note(node, path, safe)
@@ -125,9 +128,10 @@ class _Reader:
         if alias is None or len(alias.parts) == 3:
             self.read(node.initial, safe)
         self._scopes.append({node.accumulator: alias})
-        self._scopes.append(dict.fromkeys((node.first, node.second)))
-        self.read(node.step, safe)
-        self._scopes.pop()
+        if node.macro not in ("bind", "opt"):  # those never take a step
+            self._scopes.append(dict.fromkeys((node.first, node.second)))
+            self.read(node.step, safe)
+            self._scopes.pop()
         self.read(node.result, safe)
         self._scopes.pop()
 

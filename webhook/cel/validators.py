@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from webhook.cel.ast import Call, Fold, ListNode, Literal, MapNode, Node, Select
+from webhook.cel.ast import Call, ListNode, Literal, MapNode, Node, children
 from webhook.cel.checker import Checked
 from webhook.cel.library.format import ALLOWED, interpolate
 from webhook.cel.library.regex import PatternError, compiled
@@ -33,21 +33,6 @@ def _walk(tree: Node) -> Iterator[tuple[Node, bool]]:
         yield node, exempt
         inner = exempt or (isinstance(node, Call) and node.function == _EXEMPT)
         pending.extend((child, inner) for child in children(node))
-
-
-def children(node: Node) -> list[Node]:
-    """The nodes directly below."""
-    if isinstance(node, Call):
-        return [*([node.target] if node.target is not None else []), *node.args]
-    if isinstance(node, Select):
-        return [node.operand]
-    if isinstance(node, ListNode):
-        return list(node.elements)
-    if isinstance(node, MapNode):
-        return [part for entry in node.entries for part in (entry.key, entry.value)]
-    if isinstance(node, Fold):
-        return [node.range_, node.initial, node.condition, node.step, node.result]
-    return []
 
 
 def _problems(checked: Checked, node: Node, exempt: bool) -> Iterator[CompileProblem]:

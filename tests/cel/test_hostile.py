@@ -1,0 +1,249 @@
+"""Text that nobody has validated: bounded time, bounded values, and never an exception."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from webhook.cel import (
+    DYN,
+    CelError,
+    Expression,
+    Selector,
+    Verdict,
+    compile_expression,
+    compile_selector,
+)
+from webhook.model.device import Device
+
+SECONDS = 5.0  # far above what is measured (below one), for slow machines
+
+
+def binds(count: int, first: str, step: str, last: str) -> str:
+    """x0 = first, x1 = step with X for x0, ...; then `last`."""
+    text = last
+    for index in range(count, 0, -1):
+        text = f"cel.bind(x{index}, {step.replace('X', f'x{index - 1}')}, {text})"
+    return f"cel.bind(x0, {first}, {text})"
+
+
+def loops(depth: int, body: str = "true") -> str:
+    for index in range(depth):
+        body = f"[1,2,3,4,5,6,7,8,9,10].all(v{index}, {body})"
+    return body
+
+
+LIMIT = "operation cancelled: actual cost limit exceeded"
+TOO_DEEP = "expression recursion limit exceeded: 250"
+
+HOSTILE = [
+    ("(" * 249 + "true" + ")" * 249, "match"),
+    ("(" * 250 + "true" + ")" * 250, TOO_DEEP),
+    ("(" * 5000, "mismatched input"),
+    ("!" * 10000 + "true", "match"),
+    ("!(" * 400 + "true" + ")" * 400, TOO_DEEP),
+    ("a" + ".b" * 4000, TOO_DEEP),
+    ("dyn([])" + "[0]" * 3000, TOO_DEEP),
+    ("1" + "+1" * 260 + " == 1", TOO_DEEP),
+    ("true ? true : " * 500 + "true", TOO_DEEP),
+    ("true && " * 1200 + "true", "match"),
+    ("[" + "1," * 5000 + "1] == []", "no match"),
+    ("[" * 240 + "1" + "]" * 240 + " == []", "no match"),
+    ("".join(f"[1].exists(v{index}, " for index in range(110)) + "true" + ")" * 110, "match"),
+    ("optional.of(1)" + ".optMap(x, x + 1)" * 40 + " == optional.of(41)", "match"),
+    (loops(4), "match"),
+    (loops(7), LIMIT),
+    (loops(7, "v0 + v1 + v2 + v3 + v4 + v5 + v6 > 0"), LIMIT),
+    (binds(30, '"aaaaaaaaaa"', "X + X", "x30 == ''"), LIMIT),
+    (binds(30, "[1]", "X + X", "x30 == []"), LIMIT),
+    (binds(40, "[1]", "[X, X]", "x40 == x40"), LIMIT),
+    (binds(40, "{1: 1}", "{1: X, 2: X}", "x40 == x40"), LIMIT),
+    (binds(60, "{1: 1}", "{X: X}", "x60 == x60"), "nested too deeply"),
+    (binds(60, "1 / 0 == 1", "X || X", "x60"), "division by zero"),
+    (binds(8, '"aaaaaaaaaa"', 'X.replace("a", X)', "x8 == ''"), LIMIT),
+    (binds(12, '"aaaaaaaaaa"', "[X, X, X, X].join(X)", "x12 == ''"), LIMIT),
+    (binds(30, "[1]", "[X, X]", "'%s'.format([x30]) == ''"), LIMIT),
+    (binds(20, "[1]", "[X, X, X, X]", "x20.flatten(25).size() > 0"), LIMIT),
+    (binds(30, "[1]", "[X, X]", "[x30, x30].distinct().size() > 0"), LIMIT),
+    ("lists.range(100000000).size() > 0", LIMIT),
+    ("lists.range(100000).sort().size() > 0", LIMIT),
+    ("sets.contains(lists.range(100000), lists.range(100000))", LIMIT),
+    ("lists.range(90000).all(x, lists.range(90000).indexOf(x) >= 0)", LIMIT),
+    ("'%.99999999f'.format([1.5]) == ''", LIMIT),
+    ('"' + "a" * 5000 + '!".matches("^(a+)+$")', "no match"),
+    ('device.driver.matches("((a{100}){100}){100}")', "invalid matches argument"),
+    ('quantity("1e999999999").isGreaterThan(quantity("1e-999999999"))', "match"),
+    ('quantity("1e999999999").add(quantity("1n")).isInteger()', "too far apart"),
+    ("9" * 9000 + " == 1", "invalid int literal"),
+    ('int("' + "9" * 9000 + '") == 1', "type conversion error"),
+    ('timestamp(0).getHours("' + "a/" * 4000 + '") == 1', "unknown time zone"),
+    ('timestamp(0).getHours("../../etc/passwd") == 1', "unknown time zone"),
+    ('timestamp(0).getFullYear("999999999999:00") > 100000', "match"),
+    ('"\ud800" == "\ufffd"', "match"),
+    ('"\ud800".matches("a")', "no match"),
+    ("\x00", "token recognition error"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), HOSTILE, ids=[f"{index}-{text[:30]!a}" for index, (text, _) in enumerate(HOSTILE)]
+)
+def test_hostile_text(text: str, expected: str, gpu: Device) -> None:
+    before, started = sys.getrecursionlimit(), time.perf_counter()
+    selector = compile_selector(text)
+    outcome = selector.against(gpu) if isinstance(selector, Selector) else selector[0]
+    assert time.perf_counter() - started < SECONDS
+    assert expected in (outcome.value if isinstance(outcome, Verdict) else outcome.message)
+    assert sys.getrecursionlimit() == before
+
+
+def test_a_deep_stack_of_the_caller_is_no_trouble(gpu: Device) -> None:
+    def below(frames: int) -> object:
+        if frames:
+            return below(frames - 1)
+        selector = compile_selector("".join(f"[1].exists(w{index}, " for index in range(100)) + "true" + ")" * 100)
+        return selector.against(gpu) if isinstance(selector, Selector) else selector[0].message
+
+    assert below(900) in ("expression is nested too deeply", Verdict.MATCH)
+
+
+def test_one_selector_in_many_threads(gpu: Device) -> None:
+    selector = compile_selector("[1, 2, 3].map(x, x * 2).all(x, cel.bind(y, x + 1, y > x))")
+    assert isinstance(selector, Selector)
+    outcomes: set[object] = set()
+
+    def work() -> None:
+        outcomes.update(selector.against(gpu) for _ in range(500))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == {Verdict.MATCH}
+
+
+PIECES = st.sampled_from(
+    [
+        "device",
+        ".",
+        "driver",
+        "attributes",
+        "capacity",
+        "[",
+        "]",
+        "(",
+        ")",
+        "{",
+        "}",
+        "?",
+        ":",
+        ",",
+        "&&",
+        "||",
+        "!",
+        "-",
+        "+",
+        "*",
+        "/",
+        "%",
+        "==",
+        "!=",
+        "<",
+        ">",
+        "in",
+        "has",
+        "all",
+        "exists",
+        "map",
+        "filter",
+        "x",
+        '"a"',
+        '"d.io"',
+        "'b'",
+        "1",
+        "2u",
+        "1.5",
+        "true",
+        "false",
+        "null",
+        ".?",
+        "[?",
+        "cel.bind",
+        "optional.of",
+        "orValue",
+        "size",
+        "matches",
+        "contains",
+        "quantity",
+        "semver",
+        "dyn",
+        "type",
+        "format",
+        "timestamp",
+        "duration",
+        "int",
+        "string",
+        "[1,2]",
+        "{1:2}",
+        "\n",
+        "//",
+        "for",
+        "`a`",
+        "r'\\'",
+        "b'x'",
+        "0x1f",
+        "9223372036854775808",
+        "split",
+        "join",
+        "sort",
+        "sets.contains",
+        "transformMap",
+        "sortBy",
+        "flatten",
+        "charAt",
+        "indexOf",
+    ]
+)
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.lists(PIECES, max_size=30).map(" ".join),
+    st.lists(PIECES, max_size=30).map("".join),
+)
+
+
+@given(text=TEXTS)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_nothing_raises(text: str, gpu: Device) -> None:
+    selector = compile_selector(text)
+    if isinstance(selector, Selector):
+        outcome = selector.against(gpu)
+        assert isinstance(outcome, Verdict | CelError)
+        assert not (isinstance(outcome, CelError) and outcome.message.startswith("internal error: Type"))
+    else:
+        assert all(problem.line >= 1 and problem.column >= 1 for problem in selector)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    value=JSON,
+    text=st.sampled_from(
+        ["x == x", "x.a == 1", "x[0] == 1", "x in x", "size(x) > 0", "x < x", "x.all(y, y == x)", "'%s'.format([x]) == ''"]
+    ),
+)
+@settings(max_examples=200, deadline=None)
+def test_no_value_raises(value: object, text: str) -> None:
+    expression = compile_expression(text, variables={"x": DYN}, result="bool")
+    assert isinstance(expression, Expression)
+    assert isinstance(expression.evaluate({"x": value}), bool | CelError)
