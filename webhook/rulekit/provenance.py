@@ -82,11 +82,8 @@ def write_provenance(provenance: Provenance) -> str:
 
 def read_provenance(annotations: Mapping[str, Any]) -> Provenance | None:
     """What the annotation says; None when there is none or it is not one that `write_provenance` could have written."""
-    value = text(annotations.get(INJECTED))
-    if not value:
-        return None
     try:
-        return _read(json.loads(value))
+        return _read(json.loads(text(annotations.get(INJECTED))))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 

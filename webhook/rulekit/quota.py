@@ -60,10 +60,10 @@ def shortage(before: Mapping[str, int], after: Mapping[str, int], quotas: Iterab
     """
     for quota in quotas:
         for key, needed in after.items():
-            hard = _quantity(quota.hard.get(key))
+            hard = _quantity(quota.hard.get(key, ""))
             if needed <= before.get(key, 0) or hard is None:
                 continue
-            used = _quantity(quota.used.get(key))
+            used = _quantity(quota.used.get(key, ""))
             left = hard if used is None else hard - used
             if parse_quantity(str(needed)) > min(hard, left):
                 return Shortage(quota=quota.meta.name, key=key, needed=needed, hard=str(hard), left=str(left))
@@ -88,8 +88,8 @@ def _keys(device_class: str, fleet: Fleet) -> Iterable[str]:
         yield REQUESTS_PREFIX + known.extended_resource_name
 
 
-def _quantity(text: str | None) -> Quantity | None:
+def _quantity(text: str) -> Quantity | None:
     try:
-        return parse_quantity(text or "")
+        return parse_quantity(text)
     except ValueError:
         return None
