@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from webhook.fleet.fleet import Fleet
+from webhook.fleet.memo import remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import MAX_RESULTS, Alternative, Claim, ClaimSpec, Request
 from webhook.model.device import Device
@@ -40,16 +41,13 @@ def uncovered(
     All of them when nothing is declared. Remembered on the inventory.
     """
     possible = alternative_shapes(fleet, policies, spec, request, alternative, nodes)
-    if not possible.shapes or not declared.present:
-        return possible.shapes
-    memo = fleet.inventory.memo.setdefault("uncovered", {})
-    key = (possible, declared.statement)
-    known: tuple[Shape, ...] | None = memo.get(key)
-    if known is None:
-        if len(memo) >= _KEPT:
-            memo.clear()
-        known = memo[key] = tuple(_uncovered(fleet, catalog_for(policies), alternative, nodes, possible, declared.statement))
-    return known
+    statement = declared.statement
+    return remembered(
+        fleet.inventory.memo.setdefault("uncovered", {}),
+        (possible, statement),
+        lambda: tuple(_uncovered(fleet, catalog_for(policies), alternative, nodes, possible, statement)),
+        _KEPT,
+    )
 
 
 def allocated_uncovered(
@@ -73,14 +71,13 @@ def _uncovered(
     statement: Statement,
 ) -> Iterator[Shape]:
     left = [shape for shape in possible.shapes if not statement.lists(shape, catalog)]
-    if not left or statement.when is None:
+    if statement.when is None:
         yield from left
         return
-    source = example_devices(fleet.inventory, catalog, alternative) if possible.by_example else None
-    devices = [
-        (catalog.model_of(device, fleet.inventory.classes), device)
-        for device in (source if source is not None else devices_for(fleet, alternative, nodes))
-    ]
+    if possible.by_example:
+        devices = list(example_devices(fleet.inventory, catalog, alternative))
+    else:
+        devices = list(devices_for(fleet, catalog, alternative, nodes))
     by_model = _variants(devices, statement.when.text)
     for shape in left:
         given = _whole_nodes(fleet, nodes, devices, shape) if shape.every else _choices(shape.parts, by_model)

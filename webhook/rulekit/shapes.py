@@ -7,12 +7,13 @@ requests of the claim take are left out of account, because they change.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 from webhook.cel import Verdict
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Matches, Pool, PoolMatches
 from webhook.fleet.matching import compile_all
+from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import ALL, MAX_RESULTS, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
 from webhook.model.device import Device
@@ -37,7 +38,6 @@ __all__ = [
 _ONLY_WHOLE_POOLS = 35
 #: Answers kept per inventory before all are dropped.
 _KEPT = 2048
-_Memo: TypeAlias = "dict[Any, AlternativeShapes]"
 
 
 def alternative_shapes(
@@ -49,7 +49,7 @@ def alternative_shapes(
     """
     if alternative.admin_access:
         return _NOTHING
-    matched, distinct = _constraints(spec, request.name, alternative.name) if spec.constraints else ((), ())
+    matched, distinct = _constraints(spec, request.name, alternative.name)
     key = (
         alternative.device_class,
         tuple([selector.expression for selector in alternative.selectors]),
@@ -58,23 +58,12 @@ def alternative_shapes(
         nodes,
         matched,
         distinct,
-        tuple(alternative.capacity.items()) if alternative.capacity else (),
+        tuple(alternative.capacity.items()),
         alternative.unknown,
     )
     catalog = catalog_for(policies)
-    memo = _memo_for(fleet, catalog)
-    known = memo.get(key)
-    if known is None:
-        if len(memo) >= _KEPT:
-            memo.clear()
-        ask = Ask(
-            count=0 if alternative.allocation_mode == ALL else alternative.count,
-            capacity=tuple(sorted(alternative.capacity.items())),
-            matched=matched,
-            distinct=distinct,
-        )
-        known = memo[key] = _alternative_shapes(fleet, catalog, alternative, ask, nodes)
-    return known
+    ask = (fleet, catalog, alternative, matched, distinct, nodes)
+    return remembered(_memo_for(fleet, catalog), key, lambda: _alternative_shapes(*ask), _KEPT)
 
 
 def allocated_shape(fleet: Fleet, policies: PolicySet, claim: Claim, request_name: str) -> Shape | None:
@@ -114,12 +103,12 @@ def _model_of(inventory: Inventory, catalog: Catalog, driver: str, pool_name: st
 _NOTHING = AlternativeShapes()
 
 
-def _memo_for(fleet: Fleet, catalog: Catalog) -> _Memo:
+def _memo_for(fleet: Fleet, catalog: Catalog) -> Memo:
     """The answers for these nodes, this catalog and this server: a change of any starts anew, and old ones are let go."""
     held = fleet.inventory.memo.get("shapes")
     if held is None or held[0] is not fleet.nodes or held[1] is not catalog or held[2] is not fleet.server:
         held = fleet.inventory.memo["shapes"] = (fleet.nodes, catalog, fleet.server, {})
-    memo: _Memo = held[3]
+    memo: Memo = held[3]
     return memo
 
 
@@ -132,8 +121,19 @@ def _constraints(spec: ClaimSpec, request: str, alternative: str) -> tuple[tuple
 
 
 def _alternative_shapes(
-    fleet: Fleet, catalog: Catalog, alternative: Alternative, ask: Ask, nodes: NodeSet
+    fleet: Fleet,
+    catalog: Catalog,
+    alternative: Alternative,
+    matched: tuple[str, ...],
+    distinct: tuple[str, ...],
+    nodes: NodeSet,
 ) -> AlternativeShapes:
+    ask = Ask(
+        count=0 if alternative.allocation_mode == ALL else alternative.count,
+        capacity=tuple(sorted(alternative.capacity.items())),
+        matched=matched,
+        distinct=distinct,
+    )
     matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
     errors = tuple(error for found in matches.pools for error in found.errors)
     strange = _not_understood(alternative)
@@ -222,9 +222,7 @@ def _by_example(
     inventory: Inventory, catalog: Catalog, alternative: Alternative, ask: Ask, matches: Matches
 ) -> AlternativeShapes:
     errors = tuple(error for found in matches.pools for error in found.errors)
-    models = sorted(
-        {catalog.model_of(example, inventory.classes) for example in example_devices(inventory, catalog, alternative)}
-    )
+    models = sorted({name for name, _ in example_devices(inventory, catalog, alternative)})
     if models:
         return AlternativeShapes(
             shapes=tuple(shape_of({model: ask.count or EVERY}) for model in models),
@@ -244,8 +242,11 @@ def _by_example(
     return AlternativeShapes(uncertain=why, errors=errors, class_missing=matches.class_missing)
 
 
-def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alternative) -> Iterator[Device]:
-    """The catalog's examples that the alternative would take. An example never raises a CEL error: it just does not fit."""
+def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alternative) -> Iterator[tuple[str, Device]]:
+    """The catalog's examples that the alternative would take, each with its model.
+
+    An example never raises a CEL error: it just does not fit.
+    """
     selectors, _ = compile_all(tuple(item.expression for item in alternative.selectors))
     device_class = inventory.classes.get(alternative.device_class)
     for model in catalog.models:
@@ -256,12 +257,13 @@ def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alterna
                 else model.device_class == alternative.device_class
             )
             if fits_class and all(selector.against(example) is Verdict.MATCH for selector in selectors):
-                yield example
+                yield catalog.model_of(example, inventory.classes), example
 
 
-def devices_for(fleet: Fleet, alternative: Alternative, nodes: NodeSet) -> Iterator[Device]:
-    """The devices on `nodes` that pass the class's and the alternative's selectors, in the allocator's order."""
+def devices_for(fleet: Fleet, catalog: Catalog, alternative: Alternative, nodes: NodeSet) -> Iterator[tuple[str, Device]]:
+    """The devices on `nodes` that pass the class's and the alternative's selectors, in the allocator's order, with models."""
     matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
     for found in matches.pools:
+        models = catalog.models_in(found.pool, fleet.inventory)
         if _allocates(found.pool, fleet.server.minor):
-            yield from (device for device in found.matched if fleet.nodes.reached(device.reach) & nodes)
+            yield from ((models[item.name], item) for item in found.matched if fleet.nodes.reached(item.reach) & nodes)
