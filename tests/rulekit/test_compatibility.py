@@ -122,6 +122,11 @@ def test_with_too_many_choices_the_shape_is_not_covered() -> None:
     assert missing(declared(when="shape.count == 2"), exactly(count=2), fleet) == []
 
 
+def test_differences_that_the_expression_does_not_name_make_no_choices() -> None:
+    fleet = fleet_of(device_class(), device_slice("n", *(gpu(f"g{i}", T4, f"{i + 1}Gi", numa=i) for i in range(40))))
+    assert missing(declared(when='shape.models == ["t4"]'), exactly(count=2), fleet) == []
+
+
 def test_a_shared_device_can_be_chosen_twice() -> None:
     shared = gpu("a", T4, numa=0) | {"allowMultipleAllocations": True}
     fleet = fleet_of(device_class(), device_slice("n", shared, gpu("b", T4, numa=1)))
