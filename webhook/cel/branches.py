@@ -92,7 +92,7 @@ def all_literal(codes: list[Code]) -> bool:
 
 
 def membership(value: Closure, elements: list[Any]) -> Closure:
-    """x in [constants]. The scheduler's library looks x up by its hash, which a version does not have."""
+    """x in [constants]. The scheduler's library looks x up by its hash, which versions and bytes do not have."""
     texts = frozenset(element for element in elements if type(element) is str)
     others = frozenset(twin for element in elements if type(element) is not str for twin in _twins(element))
 
@@ -101,7 +101,7 @@ def membership(value: Closure, elements: list[Any]) -> Closure:
         kind = type(wanted)
         if kind is str:
             return wanted in texts
-        if kind is Semver:
+        if kind is Semver or kind is bytes:
             map_key(wanted)  # says so
         return kind in _HASHED and (kind, wanted) in others
 

@@ -177,6 +177,8 @@ class Compiler:
         if not (isinstance(fold, Fold) and fold.macro == "opt" and isinstance(fold.initial, Call)):
             return None
         assert fold.initial.target is not None
+        if self.checked.types[fold.initial].kind is Kind.TYPE:
+            raise ExpressionError(_holds_type(fold.accumulator, fold))
         target, slot = self._run(fold.initial.target), self._new_slot()
         self._scopes.append({fold.accumulator: Local(Code(folds.local(slot)))})
         result = self._run(fold.result)
@@ -256,8 +258,8 @@ class Compiler:
         entries = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
         build = branches.map_builder([(key.run, value.run, optional) for key, value, optional in entries])
         codes = [code for key, value, _ in entries for code in (key, value)]
-        if all(code.is_constant for code in codes) and not any(optional for _, _, optional in entries):
-            return constant(build([None, MAX_STEPS]), literal=branches.all_literal(codes))
+        if branches.all_literal(codes) and not any(optional for _, _, optional in entries):
+            return constant(build([None, MAX_STEPS]), literal=True)
         return Code(build)
 
     def fold(self, node: Fold) -> Code:

@@ -21,6 +21,7 @@ from webhook.cel.ast import (
     MapNode,
     Node,
     Position,
+    Select,
     Struct,
     TooDeepError,
     above,
@@ -268,9 +269,9 @@ def _arguments(rest: Children) -> tuple[Node, ...]:
 
 def _dotted(node: Node) -> str:
     names = []
-    while type(node).__name__ == "Select":
-        names.append(node.field)  # type: ignore[union-attr]
-        node = node.operand  # type: ignore[union-attr]
+    while isinstance(node, Select):
+        names.append(node.field)
+        node = node.operand
     names.append(node.name if isinstance(node, Ident) else "?")
     return ".".join(reversed(names))
 

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from webhook.cel.ast import (
+    Call,
     Fold,
     Ident,
     ListNode,
+    MapNode,
     Node,
     Position,
     Select,
@@ -100,8 +102,6 @@ def _collect(at: Position, target: Node, variables: tuple[str, str], predicate: 
 
 
 def _insert(at: Position, target: Node, variables: tuple[str, str], predicate: Node | None, *entry: Node) -> Node:
-    from webhook.cel.ast import MapNode
-
     accu = ident(at, ACCUMULATOR)
     step: Node = call(at, "cel.@mapInsert", accu, *entry)
     if predicate is not None:
@@ -163,7 +163,7 @@ def _opt_flat_map(at: Position, target: Node, args: Args) -> Node:
 
 
 def _sort_by(at: Position, target: Node, args: Args) -> Node:
-    if not isinstance(target, ListNode | Select | Ident | Fold) and type(target).__name__ != "Call":
+    if not isinstance(target, ListNode | Select | Ident | Fold | Call):
         message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
         raise ExpressionError(problem(message, target.at))
     bound = ident(at, SORT_INPUT)
