@@ -159,7 +159,8 @@ def test_signs_and_other_types() -> None:
     assert cached_quantity("1Gi") is cached_quantity("1Gi")
 
 
-NUMBERS = st.decimals(min_value=-(10**12), max_value=10**12, places=3, allow_nan=False).map(str)
+# Larger ones would go beyond the suffix E, which the canonical form then leaves out.
+NUMBERS = st.decimals(min_value=-(10**9), max_value=10**9, places=3, allow_nan=False).map(str)
 TEXTS = st.builds(
     lambda number, suffix: (f"{float(number):.3f}" if "E" in number else number) + suffix,
     NUMBERS,
