@@ -565,14 +565,24 @@ def test_too_many_shapes_are_listed_as_far_as_they_go_and_called_uncertain() -> 
     fleet = fleet_of(ANY, device_slice("n1", *(gpu(f"g{i}", f"Model {i:03}") for i in range(30))))
     found = possible(fleet, exactly(count=4))
     assert len(found.shapes) == 4096
-    assert found.uncertain == "more than 4,096 different shapes are possible"
+    assert found.uncertain == "more than 4,096 different shapes would have to be told apart"
     assert shapes(fleet, exactly())[:2] == ["1x ?gpu.nvidia.com/Model 000", "1x ?gpu.nvidia.com/Model 001"]
+
+
+def test_too_many_combinations_to_try() -> None:
+    parts = [part(f"p{i}", f"Model {i:03}", "8Gi") for i in range(60)]
+    fleet = fleet_of(ANY, device_slice("n1", *parts, gpu("whole", T4), sharedCounters=CARD))
+    found = possible(fleet, exactly(count=2))
+    assert [str(shape) for shape in found.shapes][:1] == ["1x ?gpu.nvidia.com/Model 000 + 1x t4"]
+    assert (len(found.shapes), len(found.unreachable), found.uncertain) == (60, 256, "")
+    found = possible(fleet, exactly(count=3))
+    assert (found.shapes, found.uncertain) == ((), "more than 4,096 different shapes would have to be told apart")
 
 
 def test_too_many_models_to_mix() -> None:
     fleet = fleet_of(ANY, device_slice("n1", *(gpu(f"g{i}", f"Model {i:03}") for i in range(129))))
     found = possible(fleet, exactly(count=2))
-    assert found.uncertain == "more than 4,096 different shapes are possible"
+    assert found.uncertain == "more than 4,096 different shapes would have to be told apart"
     assert len(shapes(fleet, exactly())) == 129
 
 

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
-from webhook.rulekit.candidates import LISTED, Ask, Counted, Kind, Stock, Values
+from webhook.rulekit.candidates import LISTED, Ask, Kind, Stock, Values
+from webhook.rulekit.counters import MOST_STEPS_TOGETHER, Ledger
 from webhook.rulekit.shape import EVERY, Shape, shape_of, shape_of_models
 
 #: Shapes of one alternative that are told apart.
 MOST_SHAPES = 4096
+#: Multisets that are tried for that: some turn out to be unreachable, and some are found on many nodes.
+_MOST_TRIED = 4 * MOST_SHAPES
 #: Models of one stock that are mixed: with more, two devices alone make more shapes than are told apart.
 _MOST_MODELS = 128
-#: Steps of all searches through shared counters of one alternative.
-_MOST_STEPS = 100_000
 
-#: A counter of one of the pools of a stock.
-_Counter: TypeAlias = "tuple[int, tuple[str, str]]"
-_Budget: TypeAlias = "dict[_Counter, int]"
 _Item = TypeVar("_Item")
-_Drawing: TypeAlias = "tuple[Kind, tuple[tuple[_Counter, int], ...], int]"
 
 COUNTERS = "the shared counters of its pool do not allow these devices together"
 TIES = "a constraint of the claim cannot hold for all devices of a node"
@@ -38,10 +35,12 @@ class Enumeration:
     unreachable: dict[Shape, str] = field(default_factory=dict)
     most: int = 0
     complete: bool = True
-    _steps: int = _MOST_STEPS
+    _tried: int = 0
+    _steps: int = MOST_STEPS_TOGETHER
 
     def found(self, shape: Shape, fault: str = "") -> None:
         """Take note of a shape; with a `fault`, that this stock at least cannot give it."""
+        self._tried += 1
         if not fault:
             self.shapes.add(shape)
             self.unreachable.pop(shape, None)
@@ -50,14 +49,13 @@ class Enumeration:
 
     def full(self) -> bool:
         """Whether no further shape is told apart; then the result is not complete."""
-        if len(self.shapes) + len(self.unreachable) >= MOST_SHAPES:
-            self.complete = False
+        self.complete = self.complete and len(self.shapes) < MOST_SHAPES and self._tried < _MOST_TRIED
         return not self.complete
 
-    def step(self) -> bool:
-        """One step of a search; False when there have been too many."""
-        self._steps -= 1
-        return self._steps >= 0
+    def paid(self, ledger: Ledger, wanted: Mapping[Kind, int]) -> bool:
+        """Whether the counters pay for `wanted`; True when the searches have taken too many steps."""
+        paid, self._steps = ledger.pays(wanted, self._steps)
+        return paid
 
 
 def enumerate_shapes(stocks: Iterable[Stock], ask: Ask) -> Enumeration:
@@ -89,25 +87,13 @@ def _everything(stock: Stock, result: Enumeration) -> None:
     result.most = max(result.most, 1)
     shape = shape_of({model: EVERY for model, _ in supply})
     fault = TIES if stock.broken else ""
-    if not all(_pays(pool) for pool in stock.counted):
-        fault = COUNTERS
-    result.found(shape, fault)
-
-
-def _pays(pool: Counted) -> bool:
-    """Whether a pool's counters pay for all its devices at once."""
-    left = dict(pool.budget)
-    for _, draw, number in pool.lots:
-        for counter, amount in draw:
-            if counter in left:
-                left[counter] -= amount * number
-    return all(amount >= 0 for amount in left.values())
+    result.found(shape, fault if Ledger(stock).pays_for_everything() else COUNTERS)
 
 
 def _pairs(stock: Stock, result: Enumeration) -> None:
     supply = _supply(stock)
     result.most = max(result.most, min(2, sum(supply.values())))
-    kinds = sorted(supply)
+    kinds, ledger = sorted(supply), Ledger(stock)
     for i, one in enumerate(kinds):
         for other in kinds[i:]:
             shape = shape_of_models((one[0], other[0]))
@@ -115,7 +101,7 @@ def _pairs(stock: Stock, result: Enumeration) -> None:
             if shape in result.shapes or not enough or not _differ(one[1], other[1]):
                 continue
             wanted = {one: 1, other: 1} if one != other else {one: 2}
-            result.found(shape, "" if _reachable(stock, wanted, result) else COUNTERS)
+            result.found(shape, "" if result.paid(ledger, wanted) else COUNTERS)
 
 
 def _differ(some: Values, others: Values) -> bool:
@@ -128,10 +114,11 @@ def _multisets(stock: Stock, size: int, result: Enumeration) -> None:
     if size > 1 and len(supply) > _MOST_MODELS:
         supply, result.complete = supply[:_MOST_MODELS], False
     result.most = max(result.most, min(size, sum(number for _, number in supply)))
+    ledger = Ledger(stock)
     for chosen in choices(supply, size):
         shape = shape_of({kind[0]: number for kind, number in chosen})
         if shape not in result.shapes:
-            result.found(shape, "" if _reachable(stock, dict(chosen), result) else COUNTERS)
+            result.found(shape, "" if result.paid(ledger, dict(chosen)) else COUNTERS)
             if result.full():
                 return
 
@@ -155,46 +142,3 @@ def _choices(
         for taken in range(min(number, size), 0, -1):
             for rest in _choices(supply, left, size - taken, i + 1):
                 yield ((item, taken), *rest)
-
-
-def _reachable(stock: Stock, wanted: Mapping[Kind, int], result: Enumeration) -> bool:
-    """Whether the counters can pay for `wanted`. True when the search would take too long."""
-    free = dict(stock.free)
-    owed = {kind: number - free.get(kind, 0) for kind, number in wanted.items() if number > free.get(kind, 0)}
-    lots = [
-        (kind, tuple(((i, counter), amount) for counter, amount in draw), number)
-        for i, pool in enumerate(stock.counted)
-        for kind, draw, number in pool.lots
-        if kind in owed
-    ]
-    budget = {(i, counter): amount for i, pool in enumerate(stock.counted) for counter, amount in pool.budget}
-    return _can_pay(owed, lots, 0, budget, result)
-
-
-def _can_pay(owed: Mapping[Kind, int], lots: list[_Drawing], start: int, budget: _Budget, result: Enumeration) -> bool:
-    """Whether what is owed can be taken from `lots[start:]`, of each lot as many as are owed down to none."""
-    if not owed:
-        return True
-    for i in range(start, len(lots)):
-        kind, draw, number = lots[i]
-        for taken in range(min(number, owed.get(kind, 0)), 0, -1):
-            if not result.step():
-                return True
-            after = _spend(budget, draw, taken)
-            if after is None:
-                continue
-            rest = {other: owes - (taken if other == kind else 0) for other, owes in owed.items()}
-            if _can_pay({other: owes for other, owes in rest.items() if owes}, lots, i + 1, after, result):
-                return True
-    return False
-
-
-def _spend(budget: _Budget, draw: tuple[tuple[_Counter, int], ...], number: int) -> _Budget | None:
-    """What is left of a budget, None when it is too small. A counter that the pool does not have is not counted."""
-    left = dict(budget)
-    for counter, amount in draw:
-        if counter in left:
-            left[counter] -= amount * number
-            if left[counter] < 0:
-                return None
-    return left

@@ -36,6 +36,8 @@ __all__ = [
 
 #: From this minor version on, an incomplete or invalid pool allocates nothing (dra-facts: pools and slices).
 _ONLY_WHOLE_POOLS = 35
+#: Unreachable shapes that are kept, for explanations.
+_MOST_UNREACHABLE = 256
 #: Answers kept per inventory before all are dropped.
 _KEPT = 2048
 
@@ -183,7 +185,7 @@ def _by_device(
     result = enumerate_shapes(stocks_of(fleet, offered, ask, nodes), ask)
     reached = [(pool, lot) for pool, lots in offered for lot in lots if fleet.nodes.reached(lot.reach) & nodes]
     if not result.complete:
-        uncertain = f"more than {MOST_SHAPES:,} different shapes are possible"
+        uncertain = f"more than {MOST_SHAPES:,} different shapes would have to be told apart"
     elif not result.shapes:
         uncertain = _why_none(offered, ask, result.most, next(iter(result.unreachable.values()), ""))
     else:
@@ -191,7 +193,7 @@ def _by_device(
     return AlternativeShapes(
         shapes=tuple(sorted(result.shapes)),
         uncertain=uncertain,
-        unreachable=tuple(sorted(result.unreachable.items())),
+        unreachable=tuple(sorted(result.unreachable.items())[:_MOST_UNREACHABLE]),
         models=tuple(sorted({lot.kind[0] for _, lot in reached})),
         drivers=tuple(sorted({pool.driver for pool, _ in reached})),
         matches=sum(len(found.matched) for found in usable),
