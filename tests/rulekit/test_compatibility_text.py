@@ -75,6 +75,7 @@ def test_words(items: list[str], expected: str) -> None:
         ([shape(a=3), shape(a=1), shape(a=2)], ("1-3x a",)),
         ([shape(a=1), shape(a=3), shape(a=4)], ("a", "3-4x a")),
         ([shape(a=1), shape(a=EVERY)], ("*x a",)),
+        ([shape(a=3), shape(a=EVERY)], ("*x a",)),
         ([shape(b=1), shape(a=1)], ("b", "a")),
         ([shape(a=1, b=2)], ("a + 2x b",)),
         ([shape(a=EVERY, b=EVERY)], ("*x a + *x b",)),

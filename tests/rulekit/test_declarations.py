@@ -112,7 +112,8 @@ def test_entries_are_separated_by_commas_and_new_lines() -> None:
         ("GPU: t4", 'GPU: t4\n^ before ":" goes [podclaim/]request, in lower case letters, digits and "-"'),
         ("gpu: b: t4", 'gpu: b: t4\n     ^ before ":" goes [podclaim/]request, in lower case letters, digits and "-"'),
         ("t4,\n  gpu:\tb c", '  gpu: b c\n         ^ "b" ends the entry: write "," or "+" before what follows'),
-        ("+".join("abcdefghi"), "a+b+c+d+e+f+g+h+i\n                ^ an entry can add up at most 8 models"),
+        ("+".join("abcdefg"), "a+b+c+d+e+f+g\n            ^ an entry can add up at most 6 models"),
+        (f"a, {'b' * 254}", f"a, {'b' * 117}\n   ^ a model has at most 253 characters"),
     ],
 )
 def test_mistakes_are_pointed_at(text: str, pointed: str) -> None:
@@ -129,8 +130,19 @@ def test_of_a_long_line_what_is_around_the_mistake_is_shown() -> None:
     assert (len(shown), shown[caret.index("^")]) == (120, "c")
 
 
-def test_eight_models_may_be_added_up() -> None:
-    assert len(entry("+".join("abcdefgh")).parts) == 8
+def test_what_is_allowed_at_most() -> None:
+    assert len(entry("+".join("abcdef")).parts) == 6
+    assert entry("b" * 253).text == "b" * 253
+    assert len(parsed("a," * 100).entries) == 100
+    assert len(parsed("a" + " " * 10_239).entries) == 1
+
+
+def test_a_declaration_is_bounded() -> None:
+    many, long = parse_declaration("b\n" + "a," * 100), parse_declaration("a" + " " * 10_240)
+    assert isinstance(many, DeclarationProblem)
+    assert many.pointed == "b\n^ it has more than 100 entries"
+    assert isinstance(long, DeclarationProblem)
+    assert long.pointed == f"a{' ' * 59}\n^ it is longer than 10,240 characters"
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final
 
 from webhook.cel import Selector, Verdict, compile_selector
 from webhook.fleet.inventory import Inventory, Pool
 from webhook.fleet.memo import Memo, remembered
 from webhook.model.device import Device, DeviceClass
-from webhook.rulekit.globs import could_share_a_name
+from webhook.rulekit.globs import could_share_a_name, is_glob
 from webhook.rulekit.policies import CatalogModel, PolicySet
 
 #: The first character of the name of a device that no model fits: `?gpu.nvidia.com/NVIDIA H200`.
@@ -69,6 +70,8 @@ class Catalog:
             _Entry(model, _spelling(model.name), tuple(_spelling(alias) for alias in model.aliases)) for model in models
         )
         self._fixed = frozenset(entry.name.before for entry in self._entries)
+        self._spellings = tuple(spelling for entry in self._entries for spelling in (entry.name, *entry.aliases))
+        self._globs = tuple(dict.fromkeys(spelling.glob for spelling in self._spellings))
         self._fitting: Memo = {}
 
     def model_of(self, device: Device, classes: Mapping[str, DeviceClass] = _NO_CLASSES) -> str:
@@ -121,15 +124,17 @@ class Catalog:
 
     def knows(self, pattern: str) -> bool:
         """Whether a name or glob can mean a model of this catalog. What begins with `?` means devices of no model: True."""
-        return pattern.startswith(UNKNOWN) or any(could_share_a_name(pattern, glob) for glob in self._globs)
+        if pattern.startswith(UNKNOWN):
+            return True
+        if is_glob(pattern):
+            return any(map(partial(could_share_a_name, pattern), self._globs))
+        # Names of families may be spelt as the driver spells the attribute, see `fits`.
+        named = (pattern, pattern.lower())
+        return any(spelling.value_in(named[spelling.attribute != ""]) is not None for spelling in self._spellings)
 
     def suggest(self, name: str) -> tuple[str, ...]:
         """At most three names or aliases that look like `name`, the nearest first."""
-        return tuple(get_close_matches(name.lower(), dict.fromkeys(self._globs), n=3, cutoff=0.5))
-
-    @property
-    def _globs(self) -> Iterator[str]:
-        return (spelling.glob for entry in self._entries for spelling in (entry.name, *entry.aliases))
+        return tuple(get_close_matches(name.lower(), self._globs, n=3, cutoff=0.5))
 
 
 _catalogs: Memo = {}

@@ -13,14 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
+from functools import lru_cache, reduce
+from operator import or_
 
 from webhook.rulekit.catalog import UNKNOWN, Catalog
 from webhook.rulekit.shape import Shape
 
 #: Models one entry may add up with `+`. More is no workload's wish, and covering is worked out over all subsets of them.
-MOST_PARTS = 8
+MOST_PARTS = 6
+#: Entries and characters of one declaration, characters of one model: anybody may write one, and all of it is kept in memory.
+MOST_ENTRIES, MOST_CHARACTERS, LONGEST_MODEL = 100, 10_240, 253
 #: Digits of a count.
 _MOST_DIGITS = 6
 #: Characters of a line that are shown on each side of a mistake.
@@ -67,26 +69,26 @@ class Entry:
 
     def covers(self, shape: Shape, catalog: Catalog) -> bool:
         """Whether a program that runs on what this entry says runs on `shape`."""
-        fitting = [frozenset(j for j, part in enumerate(self.parts) if catalog.fits(part.pattern, m)) for m in shape.models]
+        # Of each model, the parts it fits, as a bit set.
+        fitting = [sum(1 << j for j, part in enumerate(self.parts) if catalog.fits(part.pattern, m)) for m in shape.models]
         if not all(fitting):
             return False
         if shape.every:
-            return all(part.high is None for part in self.parts) and len(frozenset().union(*fitting)) == len(self.parts)
+            used = reduce(or_, fitting)
+            return all(part.high is None for part in self.parts) and used == (1 << len(self.parts)) - 1
         return self._can_be_shared_out(shape, fitting)
 
-    def _can_be_shared_out(self, shape: Shape, fitting: list[frozenset[int]]) -> bool:
+    def _can_be_shared_out(self, shape: Shape, fitting: list[int]) -> bool:
         # Devices go to parts so that each part gets between `low` and `high`: possible exactly when no set of parts is
         # offered too few devices, and no set of parts is the only place for too many (Hall's condition, both ways).
-        counts = [count for _, count in shape.parts]
-        for size in range(1, len(self.parts) + 1):
-            for chosen in map(frozenset, combinations(range(len(self.parts)), size)):
-                offered = sum(count for count, fits in zip(counts, fitting, strict=True) if fits & chosen)
-                bound = sum(count for count, fits in zip(counts, fitting, strict=True) if fits <= chosen)
-                highs = [self.parts[j].high for j in chosen]
-                if offered < sum(self.parts[j].low for j in chosen):
-                    return False
-                if None not in highs and bound > sum(filter(None, highs)):
-                    return False
+        offers = [(fits, count) for fits, (_, count) in zip(fitting, shape.parts, strict=True)]
+        for chosen in range(1, 1 << len(self.parts)):
+            parts = [part for j, part in enumerate(self.parts) if chosen >> j & 1]
+            if sum(count for fits, count in offers if fits & chosen) < sum(part.low for part in parts):
+                return False
+            bound = sum(count for fits, count in offers if not fits & ~chosen)
+            if all(part.high is not None for part in parts) and bound > sum(part.high or 0 for part in parts):
+                return False
         return True
 
 
@@ -133,9 +135,11 @@ class _Mistake(Exception):
         self.message, self.at = message, at
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def parse_declaration(text: str) -> Declaration | DeclarationProblem:
     """The declaration that `text` writes, or the first thing that is wrong with it. Never raises."""
+    if len(text) > MOST_CHARACTERS:
+        return DeclarationProblem(f"it is longer than {MOST_CHARACTERS:,} characters", text[:_AROUND], 1)
     entries: list[Entry] = []
     for line in text.splitlines():
         try:
@@ -143,6 +147,8 @@ def parse_declaration(text: str) -> Declaration | DeclarationProblem:
         except _Mistake as mistake:
             # Tabs would shift the caret.
             return DeclarationProblem(mistake.message, line.replace("\t", " "), mistake.at + 1)
+    if len(entries) > MOST_ENTRIES:
+        return DeclarationProblem(f"it has more than {MOST_ENTRIES} entries", text[:_AROUND].splitlines()[0], 1)
     if not entries:
         return DeclarationProblem("it is empty; name at least one shape, such as 2x a100-40gb", text.strip(), 1)
     return Declaration(tuple(entries))
@@ -213,6 +219,8 @@ def _model(line: str, at: int, end: int) -> tuple[str, int]:
     if found is None:
         raise _Mistake("a model is missing here", at)
     pattern = found[0].rstrip()
+    if len(pattern) > LONGEST_MODEL:
+        raise _Mistake(f"a model has at most {LONGEST_MODEL} characters", at)
     strange = None if pattern.startswith(UNKNOWN) else _NOT_IN_A_MODEL.search(pattern)
     if strange:
         hint = "; name the whole family with *" if strange[0] in "{}" else ""
