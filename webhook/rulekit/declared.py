@@ -117,7 +117,7 @@ def unknown_models(annotations: Mapping[str, str], catalog: Catalog) -> tuple[st
     return tuple(p for p in parsed.patterns if not catalog.knows(p)) if isinstance(parsed, Declaration) else ()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _statement(shapes: str | None, when: str | None, pod_claim: str, request: str) -> Statement | None:
     faults = tuple(_faults(shapes, when))
     if faults:
