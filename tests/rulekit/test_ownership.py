@@ -146,6 +146,7 @@ def test_both_ways_on_one_node_conflicts_whoever_owns_it() -> None:
     fleet = cluster()
     asks, found = judged(fleet, ownership(*OWNERS), **CLAIM, **LIMIT)
     assert asks.mixed
+    assert found.both_ways & ~found.nodes == 0
     assert said(fleet, found) == {
         "both ways": "d-both p-both u-both",
         "dra on plugin's": "p-dra p-held p-zero",
@@ -252,6 +253,24 @@ def test_what_concerns_the_group() -> None:
     assert not asks.mixed
 
 
+def test_a_claim_for_other_hardware_is_no_part_of_the_group() -> None:
+    fleet = cluster(
+        device_class("gpu.amd.com"),
+        template("amd", exactly("gpu", "gpu.amd.com")),
+        device_slice("a", gpu("g"), driver="gpu.amd.com"),
+    )
+    asks, found = judged(fleet, ownership(), templates={"gpu": "amd"}, **LIMIT)
+    assert asks.claims == ()
+    assert not asks.mixed
+    assert found.safe == fleet.nodes.named([f"{prefix}-plugin" for prefix in "dpsu"])
+
+
+def test_a_resource_that_is_served_nowhere_conflicts_nowhere() -> None:
+    fleet = cluster()
+    _, found = judged(fleet, ownership(*OWNERS), extended={"nvidia.com/mig-1g.5gb": "1"})
+    assert said(fleet, found) == {}
+
+
 @pytest.mark.parametrize(
     ("where", "asked", "sides"),
     [
@@ -260,6 +279,7 @@ def test_what_concerns_the_group() -> None:
         (["u-zero"], LIMIT, {"device-plugin"}),
         (["u-plugin", "d-dra"], {**CLAIM, **LIMIT}, {"dra", "device-plugin"}),
         (["z-cpu"], CLAIM, set()),
+        (["z-cpu"], LIMIT, set()),
     ],
 )
 def test_sides_asked(where: list[str], asked: dict, sides: set[str]) -> None:

@@ -27,6 +27,7 @@ from tests.build import (
 )
 from tests.ownership import PLUGIN, names, view_of
 from webhook.fleet.fleet import Fleet
+from webhook.fleet.nodes import Nodes
 from webhook.rulekit.ownership_asks import DeviceAsks, asks_of, takeable
 
 A100, H100 = "NVIDIA A100-SXM4-40GB", "NVIDIA H100 80GB HBM3"
@@ -76,6 +77,15 @@ def test_takeable(device_class_name: str, selectors: tuple[str, ...], count: int
     assert names(fleet, found.by_driver.get(NVIDIA, 0)) == nvidia
     assert names(fleet, found.by_driver.get(INTEL, 0)) == intel
     assert takeable(fleet, device_class_name, selectors, count) is found
+
+
+def test_the_devices_of_a_pool_of_one_node_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reached(_nodes: Nodes, _reach: object) -> int:
+        raise AssertionError("thousands of devices would take milliseconds")
+
+    fleet = cluster()
+    monkeypatch.setattr(Nodes, "reached", reached)
+    assert names(fleet, takeable(fleet, NVIDIA, (), 2).nodes) == "a100 h100"
 
 
 def test_devices_that_several_nodes_reach_count_on_each_of_them() -> None:

@@ -191,6 +191,28 @@ def test_a_node_that_dra_still_holds_though_nothing_is_published() -> None:
     )
 
 
+def test_the_ask_that_conflicts_is_named_not_the_first() -> None:
+    labelled = f'device.attributes["{NVIDIA}"].productName == "{{}}"'
+    cluster = (
+        template("a100", exactly("gpu", NVIDIA, labelled.format("A100"))),
+        template("t4", exactly("gpu", NVIDIA, labelled.format("T4"))),
+        device_slice("safe", gpu("gpu-0", "A100")),
+        node("dual", allocatable={PLUGIN: "1"}),
+        device_slice("dual", gpu("gpu-0", "T4")),
+    )
+    finding = the_one(pod("p", templates={"a": "a100", "b": "t4"}), *cluster)
+    assert finding.path == "spec.resourceClaims[1]"
+    classes = (
+        device_class("a100", labelled.format("A100")),
+        device_class("t4", labelled.format("T4")),
+    )
+    prefix = "deviceclass.resource.kubernetes.io/"
+    body = pod("p", extended={f"{prefix}a100": "1", f"{prefix}t4": "1"})
+    assert the_one(body, *cluster, *classes).path == f"spec.containers[0].resources.limits[{prefix}t4]"
+    body = pod("p", extended={"nvidia.com/mig-1g.5gb": "1", PLUGIN: "1"})
+    assert the_one(body, *cluster).path == "spec.containers[0].resources.limits[nvidia.com/gpu]"
+
+
 # Ways out.
 
 
@@ -364,6 +386,29 @@ def test_a_generated_claim_is_not_judged_for_what_its_pod_asks_besides() -> None
     assert found(generated(), plugin_only, *only_dra("e", {STACK: "dra"}), early, policy=ownership(*OWNERS)) == []
 
 
+def test_a_generated_claim_is_judged_where_it_can_be_met_itself() -> None:
+    implicit = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
+    early = pod("early", **CLAIM, extended={PLUGIN: "1", implicit: "1"}, meta={"uid": "u-1"})
+    only_a100 = f'device.attributes["{NVIDIA}"].productName == "A100"'
+    mine = claim("early-gpu-x7k2p", exactly("gpu", NVIDIA, only_a100), **EARLY)
+    labels = {STACK: "plugin"}
+    cluster = (
+        device_slice("a100", gpu("gpu-0", "A100")),
+        # Where the pod asks both ways, where its resource is DRA's on a plugin's node, where both sides have the node.
+        *both("both-ways"),
+        node("plugins", labels), device_slice("plugins", gpu("gpu-0")),
+        node("held", allocatable={"nvidia.com/mig-1g.5gb": "1"}), device_slice("held", gpu("gpu-0")),
+    )  # fmt: skip
+    assert found(mine, *cluster, early, policy=ownership(*OWNERS)) == []
+    assert len(found(pod("p", extended={PLUGIN: "1", implicit: "1"}), *cluster, policy=ownership(*OWNERS, action="deny"))) == 3
+
+
+def test_a_generated_claim_on_dras_node_whose_plugin_has_gone() -> None:
+    early = pod("early", **CLAIM, extended={PLUGIN: "1"}, meta={"uid": "u-1"})
+    cluster = (node("d", {STACK: "dra"}, allocatable={PLUGIN: "0"}), device_slice("d", gpu("gpu-0")))
+    assert found(generated(), *cluster, early, policy=ownership(*OWNERS)) == []
+
+
 def test_a_generated_claim_and_a_limit_of_its_pod_on_one_node() -> None:
     early = pod("early", **CLAIM, extended={PLUGIN: "1"}, meta={"uid": "u-1"})
     finding = the_one(generated(), *both("dual"), early)
@@ -374,6 +419,12 @@ def test_a_generated_claim_and_a_limit_of_its_pod_on_one_node() -> None:
     assert (
         finding.remedy == 'ask one way only: take nvidia.com/gpu out of the containers\' limits, or claim "gpu" out of the pod'
     )
+
+
+def test_a_claim_of_a_pod_that_does_not_say_which_entry_it_is_for() -> None:
+    early = pod("early", **CLAIM, extended={PLUGIN: "1"}, meta={"uid": "u-1"})
+    finding = the_one(generated(annotations={}), *both("dual"), early)
+    assert finding.remedy.endswith(', or claim "early-gpu-x7k2p" out of the pod')
 
 
 @pytest.mark.parametrize(

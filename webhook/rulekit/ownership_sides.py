@@ -97,13 +97,10 @@ def _of_group(by_resource: Mapping[str, NodeSet], policy: DeviceOwnership) -> No
 
 
 def _published(fleet: Fleet, driver: str) -> NodeSet:
-    found = 0
-    for pool in fleet.inventory.pools_of(driver):
-        if pool.node:
-            found |= fleet.nodes.named((pool.node,))
-        else:
-            found |= _union(fleet.nodes.reached(device.reach) for device in pool.devices)
-    return found
+    nodes, inventory = fleet.nodes, fleet.inventory
+    bound = nodes.named(name for pool in inventory.pools_of(driver) for name in pool.named_nodes)
+    shared = (device for pool in inventory.shared_pools if pool.driver == driver for device in pool.devices)
+    return bound | _union(nodes.reached(device.reach) for device in shared)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

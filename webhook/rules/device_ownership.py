@@ -91,19 +91,19 @@ def case_of(view: View, policy: DeviceOwnership) -> Case | None:
         return None
     found = conflicts(view.fleet, policy, asks, view.feasible)
     if isinstance(view.subject, Claim):
-        # What the pod of a generated claim asks besides was judged with the pod.
-        found = _within(found, reduce(or_, (claim.takes(policy.driver) for claim in asks.claims), 0))
+        found = _of_claims(found, reduce(or_, (claim.takes(policy.driver) for claim in asks.claims), 0))
     return Case(view, policy, asks, found)
 
 
-def _within(found: Conflicts, nodes: NodeSet) -> Conflicts:
-    return Conflicts(
-        found.both_ways & nodes,
-        found.dra_on_plugins & nodes,
-        found.plugin_on_dras & nodes,
-        found.dra_on_both & nodes,
-        found.plugin_on_both & nodes,
-        found.safe,
+def _of_claims(found: Conflicts, nodes: NodeSet) -> Conflicts:
+    """The conflicts of a claim alone, which asks on `nodes`: what its pod asks besides was judged with the pod."""
+    return replace(
+        found,
+        both_ways=found.both_ways & nodes,
+        dra_on_plugins=found.dra_on_plugins & nodes,
+        plugin_on_dras=0,
+        dra_on_both=found.dra_on_both & nodes,
+        plugin_on_both=0,
     )
 
 
@@ -225,9 +225,9 @@ def _resources(case: Case) -> tuple[str, ...]:
 
 
 def _claim_name(case: Case) -> str:
-    view, source = case.view, case.asks.claims[0].source
-    generated_for = view.meta.annotations.get(POD_CLAIM_ANNOTATION)
-    return f'"{source.entry.name if source is not None else generated_for or view.meta.display_name}"'
+    source, meta = case.asks.claims[0].source, case.view.meta
+    name = source.entry.name if source is not None else meta.annotations.get(POD_CLAIM_ANNOTATION, meta.display_name)
+    return f'"{name}"'
 
 
 def _by_limit(case: Case) -> str:
