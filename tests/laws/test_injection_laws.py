@@ -24,7 +24,7 @@ from webhook.rulekit.provenance import read_provenance
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 Raw = dict[str, Any]
 
-law = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+law = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 versions = st.sampled_from(VERSIONS)
 _REQUEST = re.compile(r".*requests\[\d+\]")
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests import build
 from tests.build import Raw
+from tests.injecting import document, policies
 from webhook.cel import Selector, compile_selector
 from webhook.fleet.fleet import Fleet
 from webhook.model.claim import Toleration
@@ -17,6 +18,7 @@ from webhook.model.labels import LabelSelector
 from webhook.rulekit.policies import (
     CatalogModel,
     Checks,
+    DeviceOwnership,
     FallbackCompatibility,
     Header,
     Match,
@@ -35,8 +37,8 @@ ERRS = 'device.attributes["gpu.nvidia.com"].nothing == "x"'
 NEVER = 'device.driver == "nobody"'
 SELECTORS = (H100, A100, ERRS, NEVER, "this does not compile (")
 
-PLAIN, DECLARED, POOR = "plain", "declared", "poor"
-NAMESPACES = (PLAIN, DECLARED, POOR)
+PLAIN, DECLARED, POOR, SHARED = "plain", "declared", "poor", "shared"
+NAMESPACES = (PLAIN, DECLARED, POOR, SHARED)
 
 
 def _selector(text: str) -> Selector:
@@ -71,6 +73,9 @@ def _objects() -> list[Raw]:
         build.namespace(PLAIN, {"fallgate.dev/tier": "t"}),
         build.namespace(DECLARED, {"fallgate.dev/tier": "t", "declare": "yes"}),
         build.namespace(POOR, {"fallgate.dev/tier": "t"}),
+        # a device plugin has the cards of this node too
+        build.node("node-a100", allocatable={"nvidia.com/gpu": "4"}),
+        build.namespace(SHARED, {"fallgate.dev/tier": "t", "shared": "yes"}),
         build.quota(
             "devices",
             {f"{GPU}.deviceclass.resource.k8s.io/devices": "8", f"{AMD}.deviceclass.resource.k8s.io/devices": "1"},
@@ -242,6 +247,33 @@ COMPATIBILITY = FallbackCompatibility(
 )
 
 
+#: Lists with slices of cards are judged everywhere.
+OF_SLICES = FallbackCompatibility(
+    header=Header(kind="FallbackCompatibility", name="slices", digest="4444444", match=Match(device_classes=(MIG,))),
+)
+OWNERSHIP = DeviceOwnership(
+    header=Header(
+        kind="DeviceOwnership",
+        name="nvidia",
+        digest="5555555",
+        match=Match(namespace_selector=LabelSelector(match_labels={"shared": "yes"})),
+    ),
+    driver=GPU,
+    extended_resources=("nvidia.com/gpu",),
+)
+_RULES = policies(
+    document("ClaimRule", "few", forEach="alternative", require="alternative.count <= 2", message='"few"'),
+    document(
+        "ClaimRule",
+        "short",
+        forEach="request",
+        match={"deviceClasses": [MIG]},
+        require="request.alternatives.size() <= 2",
+        message='"short"',
+    ),
+    document("ClaimRule", "plain", forEach="claim", require="!claim.requests.exists(r, r.prioritized)", message='"plain"'),
+    catalog=False,
+).claim_rules
 CHECKS = Checks(header=Header(kind="Checks", name="catalogue", digest="3333333"))
 
 
@@ -255,12 +287,15 @@ def _tier(name: str, asks: list[TierAsk]) -> TierFallback:
 
 
 policy_sets = st.builds(
-    lambda first, second: PolicySet(
+    lambda first, second, rules: PolicySet(
+        claim_rules=rules,
         catalog=CATALOG,
-        fallback_compatibility=(COMPATIBILITY,),
+        fallback_compatibility=(COMPATIBILITY, OF_SLICES),
+        device_ownership=(OWNERSHIP,),
         tier_fallback=(_tier("first", first), _tier("second", second)),
         checks=(CHECKS,),
     ),
     st.lists(_tier_asks, min_size=1, max_size=2),
     st.lists(_tier_asks, max_size=1),
+    st.sampled_from([(), (), (), _RULES[:1], _RULES[:2], _RULES[2:]]),
 )

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from webhook.model.claim import Alternative, Request
+from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.rulekit.compatibility import uncovered
 from webhook.rulekit.declared import SHAPES_ANNOTATION, declared_for
+from webhook.rulekit.injection_candidates import same_ask
 from webhook.rulekit.injection_occasion import Occasion
 from webhook.rulekit.matching import applies
 from webhook.rulekit.modes import wished_mode
+from webhook.rulekit.policies import FallbackCompatibility
 from webhook.rulekit.shapes import alternative_shapes
 from webhook.rulekit.view import View
 
 _RULE: Final = "fallback-compatibility"
 
 
-def declaration_needed(view: View) -> bool:
+def declaration_needed(view: View, possible: Sequence[Alternative] = ()) -> bool:
     """Whether a FallbackCompatibility is for the object under review, in any mode but off.
 
-    Every kind of it judges lists, and a list is what injecting makes of a request.
+    Every kind of it judges lists, and a list is what injecting makes of a request. `possible` is all that may be injected:
+    an alternative of another class can be what brings a policy upon the whole claim.
     """
     return any(
-        wished_mode(policy.header, _RULE, view) != "off" and applies(policy.header.match, view)
+        wished_mode(policy.header, _RULE, view) != "off" and applies(policy.header.match, view, possible)
         for policy in view.policies.fallback_compatibility
     )
 
@@ -45,6 +49,32 @@ def undeclared(occasion: Occasion, request: Request, alternative: Alternative) -
         f"the workload has not declared that it can run on {_listed(missing)} ({said})",
         f'if it can, declare it on the pod template: {SHAPES_ANNOTATION}: "{wish}"',
     )
+
+
+def brought_upon_others(occasion: Occasion, spec: ClaimSpec, alternative: Alternative) -> tuple[str, str]:
+    """The same for everything else in the claim, of policies whose `match` is for it only because of `alternative`."""
+    view = occasion.view
+    for policy in view.policies.fallback_compatibility:
+        match = policy.header.match
+        if wished_mode(policy.header, _RULE, view) == "off" or applies(match, view) or not applies(match, view, (alternative,)):
+            continue
+        for request in spec.requests:
+            for other in _judged(policy, occasion, request):
+                why, remedy = undeclared(occasion, request, other)
+                if why:
+                    brings = f"it would bring FallbackCompatibility {policy.header.name} upon request"
+                    return f'{brings} "{request.name}" too, where {why}', remedy
+    return "", ""
+
+
+def _judged(policy: FallbackCompatibility, occasion: Occasion, request: Request) -> Iterator[Alternative]:
+    """What the policy would judge of a request: plain asks (also one inside an injected list) only where it judges all."""
+    authored = next(item for item in occasion.authored.requests if item.name == request.name)
+    own = authored.alternatives[0] if authored.form in ("exactly", "flat") else None
+    for alternative in request.alternatives:
+        plain = own is not None and same_ask(alternative, own)
+        if not alternative.admin_access and (not plain or policy.requests == "all"):
+            yield alternative
 
 
 def _listed(names: list[str]) -> str:

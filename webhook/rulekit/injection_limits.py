@@ -11,8 +11,10 @@ from webhook.model.meta import ObjectRef
 from webhook.model.pointer import field_path
 from webhook.rulekit.config_scope import MAX_NAMES, Fit, covers, fit, kind_of, rescoped
 from webhook.rulekit.injection_candidates import Candidate, same_ask
-from webhook.rulekit.injection_compat import declaration_needed, undeclared
+from webhook.rulekit.injection_claim_rules import broken_rule
+from webhook.rulekit.injection_compat import brought_upon_others, declaration_needed, undeclared
 from webhook.rulekit.injection_occasion import Occasion
+from webhook.rulekit.injection_ownership import double_booked
 from webhook.rulekit.quota import charges, shortage
 
 #: The first minor version whose allocator handles `All` inside a list (kubernetes issues 131660, 137347).
@@ -31,23 +33,26 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A request that is being turned into a list. `spec` and `scopes` hold what requests before it have become."""
+    """A request that is being turned into a list. `spec` and `scopes` hold what requests before it have become.
+
+    `possible` is everything that may be injected into the claim, whatever of it is left out.
+    """
 
     occasion: Occasion
     request: Request
     spec: ClaimSpec
     scopes: Mapping[int, tuple[str, ...]]
+    possible: tuple[Alternative, ...] = ()
 
     @property
     def own(self) -> Alternative:
         """The author's plain ask."""
         return self.request.alternatives[0]
 
-    def charges_with(self, entries: Sequence[Candidate]) -> Mapping[str, int]:
-        """What the whole claim is charged when the request has these entries."""
+    def spec_with(self, entries: Sequence[Candidate]) -> ClaimSpec:
+        """The claim's spec when the request has these entries."""
         listed = replace(self.request, form="list", alternatives=tuple(item.alternative for item in entries))
-        requests = [listed if item is self.request else item for item in self.spec.requests]
-        return charges(requests, self.occasion.view.fleet)
+        return replace(self.spec, requests=tuple(listed if item is self.request else item for item in self.spec.requests))
 
     def scopes_with(self, entries: Sequence[Candidate]) -> Mapping[int, tuple[str, ...]]:
         """The names each config lists when the request has these entries."""
@@ -162,7 +167,10 @@ def _config(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _Verd
 def _unpayable(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _Verdict:
     view = draft.occasion.view
     quotas = view.fleet.quotas.get(view.namespace_name, ())
-    short = shortage(draft.charges_with(others), draft.charges_with([*others, item]), quotas) if quotas else None
+    if not quotas:
+        return _FINE
+    before, after = (charges(draft.spec_with(entries).requests, view.fleet) for entries in (others, [*others, item]))
+    short = shortage(before, after, quotas)
     if short is None:
         return _FINE
     return (
@@ -172,10 +180,22 @@ def _unpayable(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _V
     )
 
 
+def _ruled_out(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _Verdict:
+    # with nothing but the author's own ask the request is no list yet
+    before = draft.spec if all(other.author for other in others) else draft.spec_with(others)
+    return broken_rule(draft.occasion, before, draft.spec_with([*others, item])), ""
+
+
 def _undeclared(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdict:
-    if not declaration_needed(draft.occasion.view):
+    if not declaration_needed(draft.occasion.view, draft.possible):
         return _FINE
-    return undeclared(draft.occasion, draft.request, item.alternative)
+    found = undeclared(draft.occasion, draft.request, item.alternative)
+    return found if found[0] else brought_upon_others(draft.occasion, draft.spec, item.alternative)
+
+
+def _double_booked(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _Verdict:
+    beside = tuple(other.alternative for other in others)
+    return double_booked(draft.occasion, draft.spec, draft.request, beside, item.alternative, draft.possible), ""
 
 
 _REASONS: Final = (
@@ -187,5 +207,7 @@ _REASONS: Final = (
     _cel_error,
     _config,
     _unpayable,
+    _double_booked,
+    _ruled_out,
     _undeclared,
 )

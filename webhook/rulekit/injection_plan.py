@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webhook.model.claim import ALL, Alternative, ClaimSpec, Request
 from webhook.model.labels import matches_any
@@ -64,16 +64,18 @@ def plan(occasion: Occasion, wanted: Sequence[tuple[Request, TierAsk]]) -> Plan:
     injections: list[Injection] = []
     dropped: list[LeftOut] = []
     unchanged: list[Request] = []
-    for request, ask in wanted:
-        draft = Draft(occasion=occasion, request=request, spec=spec, scopes=scopes)
-        entries = _entries(draft, candidates(ask, request.alternatives[0], occasion.view.policies), dropped)
+    lists = [(request, candidates(ask, request.alternatives[0], occasion.view.policies)) for request, ask in wanted]
+    possible = tuple(item.alternative for _, listed in lists for item in listed)
+    for request, listed in lists:
+        draft = Draft(occasion=occasion, request=request, spec=spec, scopes=scopes, possible=possible)
+        entries = _entries(draft, listed, dropped)
         if all(item.author for item in entries):
             if any(item.request is request for item in dropped):
                 unchanged.append(request)
             continue
         injections.append(Injection(request=request, entries=entries))
         scopes = draft.scopes_with(entries)
-        spec = _with_list(spec, request, entries)
+        spec = draft.spec_with(entries)
     changed = {i: names for i, names in scopes.items() if names != occasion.spec.configs[i].requests}
     return Plan(injections=tuple(injections), left_out=tuple(dropped), unchanged=tuple(unchanged), scopes=changed)
 
@@ -92,11 +94,6 @@ def _entries(draft: Draft, listed: Sequence[Candidate], dropped: list[LeftOut]) 
         else:
             dropped.append(reason)
     return tuple(kept)
-
-
-def _with_list(spec: ClaimSpec, request: Request, entries: tuple[Candidate, ...]) -> ClaimSpec:
-    listed = replace(request, form="list", alternatives=tuple(item.alternative for item in entries))
-    return replace(spec, requests=tuple(listed if item is request else item for item in spec.requests))
 
 
 def _may_become_a_list(occasion: Occasion, request: Request) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from webhook.model.claim import Alternative, ClaimSpec
 from webhook.model.labels import matches_any
@@ -10,9 +11,12 @@ from webhook.rulekit.policies import Match
 from webhook.rulekit.view import View
 
 
-def applies(match: Match, view: View) -> bool:
-    """Whether everything `match` asks for holds for the object under review and its namespace."""
-    return namespace_fits(match, view) and asks_fit(match, view)
+def applies(match: Match, view: View, beside: Sequence[Alternative] = ()) -> bool:
+    """Whether everything `match` asks for holds for the object under review and its namespace.
+
+    `beside` are alternatives that the object does not have, or not yet: as if it asked for them too.
+    """
+    return namespace_fits(match, view) and asks_fit(match, view, beside)
 
 
 def namespace_fits(match: Match, view: View) -> bool:
@@ -27,11 +31,11 @@ def namespace_fits(match: Match, view: View) -> bool:
     return match.namespace_selector is None or match.namespace_selector.matches(view.namespace.labels)
 
 
-def asks_fit(match: Match, view: View) -> bool:
+def asks_fit(match: Match, view: View, beside: Sequence[Alternative] = ()) -> bool:
     """Whether what `match` asks of device classes and drivers holds for at least one ask of the object."""
     if not match.device_classes and not match.drivers:
         return True
-    return any(_alternative_fits(match, view, alternative) for alternative in _alternatives(view))
+    return any(_alternative_fits(match, view, alternative) for alternative in chain(_alternatives(view), beside))
 
 
 def _alternative_fits(match: Match, view: View, alternative: Alternative) -> bool:
