@@ -178,6 +178,29 @@ def test_every_key_of_the_decision_log_is_told_in_order() -> None:
     assert first_column(section) == list(DecisionRecord.__struct_fields__)
 
 
+def test_every_metric_is_told() -> None:
+    section = (ROOT / "docs" / "messages.md").read_text().partition("## Metrics")[2]
+    code = "\n".join(path.read_text() for path in (ROOT / "webhook").rglob("*.py"))
+    counters = re.findall(r'_counter\(\s*"(\w+)"', code) + re.findall(r'\.watch\(\s*"(\w+)".*counter=True', code)
+    gauges = re.findall(r'_gauge\(\s*"(\w+)"', code) + re.findall(r'\.watch\(\s*"(\w+)"(?!.*counter=True)', code)
+    known = {f"fallgate_{name}_total" for name in counters} | {f"fallgate_{name}" for name in gauges if name != "build_info"}
+    told = set(re.findall(r"`(fallgate_\w+)`", section))
+    assert told == known | {"fallgate_admission_review_duration_seconds"}
+
+
+# Labels and annotations.
+
+
+def test_every_key_of_ours_is_told() -> None:
+    code = "\n".join(path.read_text() for path in (ROOT / "webhook").rglob("*.py"))
+    used = set(re.findall(r'"(fallgate\.dev/[a-z-]+)"', code))
+    text = (ROOT / "docs" / "labels-and-annotations.md").read_text()
+    table = text.partition("| key |")[2].partition("\n\n")[0]
+    told = re.findall(r"^\| \[`([^`]+)`\]", table, re.MULTILINE)
+    assert sorted(told) == sorted(used | {"fallgate.dev/mode.<rule-id>"})
+    assert re.findall(r"^## (fallgate\.dev/\S+)", text, re.MULTILINE) == [key for key in told if "<" not in key]
+
+
 # Keys that machines depend on.
 
 CLI = (ROOT / "docs" / "cli.md").read_text()
