@@ -1,8 +1,8 @@
 """Random and malformed AdmissionReviews against the real endpoints: no traceback, no 5xx, no fault of a rule.
 
 `python -m tests.fuzz [N]` asks N times (default 100,000, or FUZZ_REVIEWS): real reviews of the problem cases and examples with
-parts exchanged, removed and bent, bytes flipped, cut and repeated, and JSON that Hypothesis makes. It prints what it did and the
-seed; the suite runs a small part of it.
+parts exchanged, removed and bent, bytes flipped, cut and repeated, and JSON that Hypothesis makes. It prints what it did and
+the seed; the suite runs a small part of it.
 """
 
 from __future__ import annotations
