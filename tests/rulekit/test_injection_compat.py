@@ -9,10 +9,13 @@ import pytest
 from tests.build import (
     NVIDIA,
     Raw,
+    alternative,
     claim,
+    device,
     device_class,
     device_slice,
     exactly,
+    first_available,
     fleet_of,
     gpu,
     namespace,
@@ -22,8 +25,11 @@ from tests.build import (
 )
 from tests.injecting import document, in_tier, occasion_of, policies, tier, view_of
 from webhook.fleet.fleet import Fleet
+from webhook.model.json_patch import apply_patch
 from webhook.rulekit.injection_compat import declaration_needed
+from webhook.rulekit.injection_occasion import occasion_under_review
 from webhook.rulekit.injection_plan import plan, wanted_lists
+from webhook.rulekit.injection_writing import plan_ops
 from webhook.rulekit.policies import PolicySet
 
 SHAPES = "fallgate.dev/compatible-shapes"
@@ -36,7 +42,11 @@ def compatibility(**spec: Any) -> Raw:
 
 
 def cluster(*objects: Raw) -> Fleet:
-    base = [device_class(NVIDIA), device_slice("node-1", gpu("gpu-0")), device_slice("node-2", *A100S)]
+    base = [
+        device_class(NVIDIA, 'device.attributes["gpu.nvidia.com"].type == "gpu"'),
+        device_slice("node-1", gpu("gpu-0")),
+        device_slice("node-2", *A100S),
+    ]
     return in_tier(fleet_of(*base), *objects)
 
 
@@ -132,3 +142,77 @@ def test_a_template_declares() -> None:
 def test_where_declarations_are_needed(documents: list[Raw], labels: dict[str, str], expected: bool) -> None:
     view = view_of(claim("c", exactly()), in_tier(fleet_of(device_class(NVIDIA)), labels=labels), policies(*documents))
     assert declaration_needed(view) is expected
+
+
+MIG = "mig.nvidia.com"
+CARD = {"name": "card", "deviceClassName": MIG, "count": 1}
+MIGS = [
+    device_class(MIG, 'device.attributes["gpu.nvidia.com"].type == "mig"'),
+    device_slice("node-3", device("mig-0", {"type": "mig"})),
+]
+OF_MIG = compatibility(match={"deviceClasses": [MIG]})
+DECLARED = {"annotations": {SHAPES: "gpu: *x *"}}
+
+
+def test_a_policy_that_only_an_alternative_brings() -> None:
+    both = policies(tier(PAIR, CARD, match={"deviceClasses": [NVIDIA]}), OF_MIG)
+    # whatever may be injected is judged: also what is injected before
+    assert [text for text, _ in why(claim("c"), both, *MIGS)] == [
+        "the workload has not declared that it can run on 2x a100-40gb (nothing is declared)",
+        "the workload has not declared that it can run on 1x classless (nothing is declared)",
+    ]
+    only_pair = policies(tier(PAIR), OF_MIG)
+    assert why(claim("c"), only_pair, *MIGS) == []
+
+
+def other(*requests: Raw) -> Raw:
+    return claim("c", exactly(), *requests, **DECLARED)
+
+
+LISTED = first_available("nic", alternative("a"), alternative("b", count=2))
+BRINGS = (
+    'it would bring FallbackCompatibility declared upon request "nic" too, where the workload has not declared that it can '
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "spec", "expected"),
+    [
+        (other(), {}, []),
+        # a plain ask is judged where all asks are
+        (other(exactly("nic")), {}, []),
+        (other(exactly("nic")), {"requests": "all"}, ["run on 1x a100-40gb and 1x h100-80gb (nothing is declared)"]),
+        (other(exactly("nic", mode="All", adminAccess=True)), {"requests": "all"}, []),
+        # a list is judged anyway
+        (other(LISTED), {}, ["run on 1x a100-40gb and 1x h100-80gb (nothing is declared)"]),
+        (other({**LISTED, **exactly()}), {"mode": "audit"}, ["run on 1x a100-40gb and 1x h100-80gb (nothing is declared)"]),
+        (other({"name": "nic"}), {}, []),
+        # the policy is for the claim already
+        (other(first_available("nic", alternative("a", MIG))), {}, []),
+        (other(LISTED), {"match": {"deviceClasses": [MIG, NVIDIA]}}, []),
+    ],
+)
+def test_what_an_alternative_brings_upon_others(body: Raw, spec: Raw, expected: list[str]) -> None:
+    document_ = compatibility(**{"match": {"deviceClasses": [MIG]}, **spec})
+    body["spec"]["devices"]["requests"][1:] = [{**item, "name": "nic"} for item in body["spec"]["devices"]["requests"][1:]]
+    found = why(body, policies(tier(CARD, asks=[{"match": {"shapes": ["1x *"]}, "alternatives": [CARD]}]), document_), *MIGS)
+    texts = [text for text, _ in found if text.startswith("it would bring")]
+    assert texts == [BRINGS + text for text in expected]
+
+
+def test_it_brings_nothing_where_the_policy_is_off() -> None:
+    labelled = namespace(labels={"fallgate.dev/tier": "dev", "fallgate.dev/mode.fallback-compatibility": "off"})
+    assert why(other(LISTED), policies(tier(CARD), OF_MIG), *MIGS, labelled) == []
+
+
+def test_it_brings_nothing_upon_an_ask_that_was_injected_into() -> None:
+    second = policies(tier(CARD, name="second", match={"deviceClasses": [NVIDIA]}), OF_MIG)
+    body = claim("c", exactly("nic", "any.nvidia.com"), exactly(), annotations={SHAPES: "gpu: *x *, nic: 2x a100-40gb"})
+    fleet = cluster(*MIGS, device_class("any.nvidia.com", "true"))
+    first = policies(tier({**PAIR}, match={"deviceClasses": ["any.nvidia.com"]}))
+    occasion = occasion_of(body, fleet, first)
+    once = apply_patch(body, plan_ops(body, occasion.spec, plan(occasion, wanted_lists(occasion)), "first@1"))
+    view = view_of(once, fleet, second)
+    again = occasion_under_review(view, second.tier_fallback[0], occasion.spec)
+    assert again is not None
+    assert plan(again, wanted_lists(again)).left_out == ()
