@@ -125,6 +125,38 @@ def test_network_devices_join_every_node_they_reach() -> None:
     assert shapes(fleet, exactly("r", "any"), policies=policies, nodes=only) == ["1x h100", "1x nic"]
 
 
+def test_nodes_without_devices_of_their_own_have_what_reaches_them() -> None:
+    def reached(driver: str, *zones: str) -> Raw:
+        zone = {"key": "zone", "operator": "In", "values": list(zones)}
+        return device_slice(
+            {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}}, device("d"), driver=driver, pool=driver
+        )
+
+    fleet = fleet_of(
+        device_class("any", "true"),
+        *(node(f"{zone}{i}", {"zone": zone}) for zone in "abcd" for i in range(2)),
+        device_slice("a0", *gpus(H100, 1)),
+        device_slice("d0", *gpus(T4, 1)),
+        reached("ab.example.com", "a", "b"),
+        reached("bc.example.com", "b", "c"),
+        reached("cc.example.com", "c"),
+    )
+    names = ("ab.example.com", "bc.example.com", "cc.example.com")
+    policies = catalog(*MODELS.catalog, *(model(name[:2], driver=name) for name in names))
+    assert shapes(fleet, exactly("r", "any", mode="All"), policies=policies) == [
+        "*x ab",
+        "*x ab + *x bc",
+        "*x ab + *x h100",
+        "*x bc + *x cc",
+        "*x t4",
+    ]
+    assert shapes(fleet, exactly("r", "any", count=2), policies=policies) == [
+        "1x ab + 1x bc",
+        "1x ab + 1x h100",
+        "1x bc + 1x cc",
+    ]
+
+
 def test_devices_that_name_their_own_nodes_in_one_pool() -> None:
     fleet = fleet_of(
         ANY,
@@ -197,6 +229,10 @@ def test_no_device_at_all() -> None:
 def test_no_node_with_enough() -> None:
     fleet = fleet_of(ANY, device_slice("n1", *gpus(T4, 2)), device_slice("n2", *gpus(T4, 1)))
     assert possible(fleet, exactly(count=3)).uncertain == "no feasible node has 3 matching devices together; the most is 2"
+    fleet = fleet_of(ANY, device_slice("n1", *gpus(A40, 2)), device_slice("n2", *gpus(T4, 1)))
+    assert possible(fleet, exactly(count=3)).uncertain == "no feasible node has 3 matching devices together; the most is 2"
+    fleet = fleet_of(ANY, device_slice("n1", *gpus(A40, 1)), device_slice("n2", *gpus(T4, 1)))
+    assert possible(fleet, exactly(count=2)).uncertain == "no feasible node has 2 matching devices together; the most is 1"
 
 
 # What is not understood.
@@ -340,6 +376,17 @@ def test_two_devices_that_must_differ() -> None:
     assert shapes(fleet, exactly(), constraints=constraints) == ["1x a100-40gb", "1x h100"]
 
 
+def test_two_devices_that_cannot_differ() -> None:
+    fleet = tied(gpu("a", H100, root="1"), gpu("b", T4, root="1"))
+    found = possible(fleet, exactly(count=2), constraints=[{"distinctAttribute": f"{NVIDIA}/root"}])
+    assert found.uncertain == "no feasible node has 2 matching devices together under the claim's constraints; the most is 1"
+
+
+def test_one_device_with_a_list_of_values_is_still_one() -> None:
+    fleet = tied(gpu("a", H100, root=["1"]), gpu("b", T4, root="1"))
+    assert shapes(fleet, exactly(count=2), constraints=[{"distinctAttribute": f"{NVIDIA}/root"}]) == ["1x h100 + 1x t4"]
+
+
 def test_of_three_devices_values_may_repeat_on_some_servers() -> None:
     fleet = tied(gpu("a", H100, root="1"), gpu("b", H100, root="1"), gpu("c", A40, root="2"), gpu("d", T4))
     constraints = [{"distinctAttribute": f"{NVIDIA}/root"}]
@@ -381,6 +428,7 @@ def test_devices_that_cannot_have_the_capacity_are_left_out() -> None:
     found = possible(fleet, exactly(capacity={"requests": {"memory": "1Ti"}}))
     assert found.uncertain == "no matching device has the capacity that is asked for"
     assert shapes(fleet, exactly(capacity={"requests": {"memory": "much"}})) == ["1x a100-40gb", "1x h100", "1x t4"]
+    assert shapes(tied(gpu("a", T4, "much")), asked) == ["1x t4"]
 
 
 def test_capacity_does_not_count_where_the_server_drops_it() -> None:
@@ -579,11 +627,22 @@ def test_too_many_combinations_to_try() -> None:
     assert (found.shapes, found.uncertain) == ((), "more than 4,096 different shapes would have to be told apart")
 
 
-def test_too_many_models_to_mix() -> None:
-    fleet = fleet_of(ANY, device_slice("n1", *(gpu(f"g{i}", f"Model {i:03}") for i in range(129))))
-    found = possible(fleet, exactly(count=2))
-    assert found.uncertain == "more than 4,096 different shapes would have to be told apart"
-    assert len(shapes(fleet, exactly())) == 129
+def test_many_models() -> None:
+    fleet = fleet_of(ANY, device_slice("n1", *(gpu(f"g{i}", f"Model {i:04}") for i in range(2000))))
+    assert len(shapes(fleet, exactly())) == 2000
+    for count in (2, 3):
+        found = possible(fleet, exactly(count=count))
+        assert (len(found.shapes), found.uncertain[:15]) == (4096, "more than 4,096")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("bound", ["MOST_SHAPES", "MOST_TRIED"])
+def test_the_bounds_are_exact(monkeypatch: pytest.MonkeyPatch, bound: str, count: int) -> None:
+    node_of_two = device_slice("n1", *gpus(H100, 3), *gpus(T4, 3, 3))
+    for most, complete in ((count + 1, True), (count, False)):
+        monkeypatch.setattr(f"webhook.rulekit.enumeration.{bound}", most)
+        found = possible(fleet_of(ANY, node_of_two), exactly(count=count))
+        assert (len(found.shapes), found.uncertain == "") == (most, complete)
 
 
 # Examples of the catalog.

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Pool, PoolMatches
 from webhook.fleet.matching import POOL_LIMIT
+from webhook.fleet.memo import remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import MAX_RESULTS
 from webhook.model.device import Device, Reach
@@ -82,17 +83,9 @@ def lots_of(matches: PoolMatches, ask: Ask, catalog: Catalog, inventory: Invento
 
     `consumable`: the server has gate DRAConsumableCapacity, so that capacity and distinctAttribute count.
     """
-    memo, models = matches.pool.memo, catalog.models_in(matches.pool, inventory)
-    key = ("lots", matches, ask, consumable)
-    held = memo.get(key)
-    if held is not None and held[0] is models:
-        kept: tuple[Lot, ...] = held[1]
-        return kept
-    lots = tuple(_lots(matches.matched, ask, models, consumable))
-    if len(memo) >= POOL_LIMIT:
-        memo.clear()
-    memo[key] = (models, lots)
-    return lots
+    models = catalog.models_in(matches.pool, inventory)
+    key = (matches, ask, consumable)
+    return remembered(models.memo, key, lambda: tuple(_lots(matches.matched, ask, models, consumable)), POOL_LIMIT)
 
 
 def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consumable: bool) -> Iterator[Lot]:
@@ -177,7 +170,7 @@ def stocks_of(fleet: Fleet, offered: Iterable[tuple[Pool, tuple[Lot, ...]]], ask
             reached = fleet.nodes.reached(lot.reach) & nodes
             if reached and reached & (reached - 1) == 0:
                 local.setdefault(reached, []).append((pool, lot))
-            elif reached:
+            else:
                 wide.append((reached, (pool, lot)))
     offers = list(_offers(local, wide))
     loose = [any(lot.tied[i] == LISTED for offer in offers for _, lot in offer) for i in range(len(ask.matched))]
@@ -192,7 +185,7 @@ def _offers(local: Mapping[NodeSet, list[_Item]], wide: list[tuple[NodeSet, _Ite
         bare &= ~node
         yield [*items, *(item for reached, item in wide if reached & node)]
     # The nodes without devices of their own, split by each reach in turn: equal ones are looked at together.
-    groups: list[tuple[NodeSet, list[_Item]]] = [(bare, [])] if bare else []
+    groups: list[tuple[NodeSet, list[_Item]]] = [(bare, [])]
     for reached, item in wide:
         groups = [
             (members & side, found)
@@ -200,7 +193,7 @@ def _offers(local: Mapping[NodeSet, list[_Item]], wide: list[tuple[NodeSet, _Ite
             for side, found in ((reached, [*items, item]), (~reached, items))
             if members & side
         ]
-    yield from (items for _, items in groups)
+    yield from (items for _, items in groups if items)
 
 
 def _stocks(offer: list[_Item], ask: Ask, loose: list[bool]) -> Iterator[Stock]:

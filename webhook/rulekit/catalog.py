@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -61,6 +61,14 @@ class _Entry:
     aliases: tuple[_Spelling, ...]
 
 
+class PoolModels(dict[str, str]):
+    """Device name -> model, for every device of a pool. `memo` is for what is derived from it (use `memo.remembered`)."""
+
+    def __init__(self, named: Iterable[tuple[str, str]]) -> None:
+        super().__init__(named)
+        self.memo: Memo = {}
+
+
 class Catalog:
     """The models of a policy set, in file order: the first that fits a device names it. Compared by identity."""
 
@@ -91,13 +99,13 @@ class Catalog:
         product = device.text_attribute("productName") or device.text_attribute("model")
         return f"{UNKNOWN}{device.driver}/{product.strip() or 'unknown'}"
 
-    def models_in(self, pool: Pool, inventory: Inventory) -> Mapping[str, str]:
-        """Device name -> model, for every device of a pool. Remembered on the pool, for the latest catalog and classes."""
+    def models_in(self, pool: Pool, inventory: Inventory) -> PoolModels:
+        """The models of a pool's devices. Remembered on the pool, for the latest catalog and classes."""
         held = pool.memo.get("models")
         if held is not None and held[0] is self and held[1] is inventory.classes:
-            named: Mapping[str, str] = held[2]
-            return named
-        named = {device.name: self.model_of(device, inventory.classes) for device in pool.devices}
+            kept: PoolModels = held[2]
+            return kept
+        named = PoolModels((device.name, self.model_of(device, inventory.classes)) for device in pool.devices)
         pool.memo["models"] = (self, inventory.classes, named)
         return named
 

@@ -6,8 +6,10 @@ promise broken), or the result says that it is not all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 from typing import TypeVar
 
 from webhook.rulekit.candidates import LISTED, Ask, Kind, Stock, Values
@@ -17,9 +19,7 @@ from webhook.rulekit.shape import EVERY, Shape, shape_of, shape_of_models
 #: Shapes of one alternative that are told apart.
 MOST_SHAPES = 4096
 #: Multisets that are tried for that: some turn out to be unreachable, and some are found on many nodes.
-_MOST_TRIED = 4 * MOST_SHAPES
-#: Models of one stock that are mixed: with more, two devices alone make more shapes than are told apart.
-_MOST_MODELS = 128
+MOST_TRIED = 4 * MOST_SHAPES
 
 _Item = TypeVar("_Item")
 
@@ -29,27 +29,27 @@ TIES = "a constraint of the claim cannot hold for all devices of a node"
 
 @dataclass(slots=True)
 class Enumeration:
-    """What was found. `most` is the largest number of devices that any stock has; `complete` is False at a bound."""
+    """What was found. `most` is the largest number of devices that any stock has together; `complete` is False at a bound."""
 
     shapes: set[Shape] = field(default_factory=set)
     unreachable: dict[Shape, str] = field(default_factory=dict)
     most: int = 0
     complete: bool = True
-    _tried: int = 0
+    tried: int = 0
     _steps: int = MOST_STEPS_TOGETHER
 
     def found(self, shape: Shape, fault: str = "") -> None:
-        """Take note of a shape; with a `fault`, that this stock at least cannot give it."""
-        self._tried += 1
-        if not fault:
+        """Take note of a shape that was not known to be possible; with a `fault`, that this stock at least cannot give it."""
+        self.tried += 1
+        if fault:
+            self.unreachable[shape] = fault
+        else:
             self.shapes.add(shape)
             self.unreachable.pop(shape, None)
-        elif shape not in self.shapes:
-            self.unreachable[shape] = fault
 
     def full(self) -> bool:
-        """Whether no further shape is told apart; then the result is not complete."""
-        self.complete = self.complete and len(self.shapes) < MOST_SHAPES and self._tried < _MOST_TRIED
+        """Whether no further shape is told apart; asked when there is one, so that the result is not complete then."""
+        self.complete = len(self.shapes) < MOST_SHAPES and self.tried < MOST_TRIED
         return not self.complete
 
     def paid(self, ledger: Ledger, wanted: Mapping[Kind, int]) -> bool:
@@ -64,12 +64,10 @@ def enumerate_shapes(stocks: Iterable[Stock], ask: Ask) -> Enumeration:
     for stock in sorted(stocks, key=lambda stock: (stock.free, len(stock.counted))):
         if ask.count == 0:
             _everything(stock, result)
-        elif ask.count == 2 and ask.distinct:
+        elif ask.count == 2:
             _pairs(stock, result)
         else:
             _multisets(stock, ask.count, result)
-        if result.full():
-            break
     return result
 
 
@@ -83,24 +81,24 @@ def _supply(stock: Stock) -> Mapping[Kind, int]:
 
 
 def _everything(stock: Stock, result: Enumeration) -> None:
-    supply = _supply(stock)
-    result.most = max(result.most, 1)
-    shape = shape_of({model: EVERY for model, _ in supply})
-    fault = TIES if stock.broken else ""
-    result.found(shape, fault if Ledger(stock).pays_for_everything() else COUNTERS)
+    shape = shape_of({model: EVERY for model, _ in _supply(stock)})
+    if shape not in result.shapes:
+        fault = TIES if stock.broken else ""
+        result.found(shape, fault if Ledger(stock).pays_for_everything() else COUNTERS)
 
 
 def _pairs(stock: Stock, result: Enumeration) -> None:
     supply = _supply(stock)
-    result.most = max(result.most, min(2, sum(supply.values())))
     kinds, ledger = sorted(supply), Ledger(stock)
+    result.most = 1
     for i, one in enumerate(kinds):
         for other in kinds[i:]:
-            shape = shape_of_models((one[0], other[0]))
-            enough = one != other or supply[one] > 1
+            shape, wanted = shape_of_models((one[0], other[0])), Counter((one, other))
+            enough = wanted[one] <= supply[one]
             if shape in result.shapes or not enough or not _differ(one[1], other[1]):
                 continue
-            wanted = {one: 1, other: 1} if one != other else {one: 2}
+            if result.full():
+                return
             result.found(shape, "" if result.paid(ledger, wanted) else COUNTERS)
 
 
@@ -110,22 +108,21 @@ def _differ(some: Values, others: Values) -> bool:
 
 
 def _multisets(stock: Stock, size: int, result: Enumeration) -> None:
-    supply = sorted(_supply(stock).items())
-    if size > 1 and len(supply) > _MOST_MODELS:
-        supply, result.complete = supply[:_MOST_MODELS], False
-    result.most = max(result.most, min(size, sum(number for _, number in supply)))
-    ledger = Ledger(stock)
+    supply, ledger = sorted(_supply(stock).items()), Ledger(stock)
+    result.most = max(result.most, sum(number for _, number in supply))
     for chosen in choices(supply, size):
         shape = shape_of({kind[0]: number for kind, number in chosen})
-        if shape not in result.shapes:
-            result.found(shape, "" if result.paid(ledger, dict(chosen)) else COUNTERS)
-            if result.full():
-                return
+        if shape in result.shapes:
+            continue
+        if result.full():
+            return
+        result.found(shape, "" if result.paid(ledger, dict(chosen)) else COUNTERS)
 
 
 def choices(supply: Sequence[tuple[_Item, int]], size: int) -> Iterator[tuple[tuple[_Item, int], ...]]:
     """All ways to take `size` from a supply of items with their numbers, most of the first items first."""
-    left = [sum(number for _, number in supply[i:]) for i in range(len(supply))]
+    # How many the items from one on hold.
+    left = [*accumulate(number for _, number in reversed(supply))][::-1]
     return _choices(supply, left, size, 0)
 
 
@@ -135,9 +132,7 @@ def _choices(
     if size == 0:
         yield ()
         return
-    for i in range(start, len(supply)):
-        if left[i] < size:
-            return
+    for i in takewhile(lambda i: left[i] >= size, range(start, len(supply))):
         item, number = supply[i]
         for taken in range(min(number, size), 0, -1):
             for rest in _choices(supply, left, size - taken, i + 1):
