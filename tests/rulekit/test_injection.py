@@ -94,8 +94,8 @@ def test_a_template() -> None:
 )
 def test_versions(new: Raw, old: Raw, expected: Raw) -> None:
     after = apply_patch(new, restored(new, old))
-    spec = after["spec"].get("spec", after["spec"])
-    assert spec["devices"]["requests"] == [expected]
+    spec = after["spec"]["spec"] if after["kind"] == "ResourceClaimTemplate" else after["spec"]
+    assert spec == {"devices": {"requests": [expected]}}
     assert after["apiVersion"] == new["apiVersion"]
 
 
@@ -175,6 +175,12 @@ def test_the_annotations_for_claims_of_a_template() -> None:
     assert stripped(body) == (inner,)
     body["metadata"]["annotations"] = {INJECTED: "x"}
     assert stripped(body) == ({"op": "remove", "path": PATH}, inner)
+
+
+def test_a_claim_has_no_such_annotations() -> None:
+    body = claim(PLAIN)
+    body["spec"]["metadata"] = {"annotations": {INJECTED: record()}}
+    assert stripped(body) == ()
 
 
 def test_only_what_is_created_is_stripped() -> None:

@@ -100,6 +100,7 @@ def test_believed(body: Raw) -> None:
 )
 def test_not_believed(body: Raw) -> None:
     assert not injection_is_authentic(body, POLICIES)
+    assert not injection_is_authentic({**body, "apiVersion": "resource.k8s.io/v1beta1"}, POLICIES)
 
 
 def test_every_request_must_be_explained() -> None:

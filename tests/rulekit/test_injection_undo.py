@@ -115,6 +115,7 @@ def test_an_ask_that_was_replaced() -> None:
         claim(requests=[{"name": "gpu", "firstAvailable": LIST}, {"name": "gpu", "exactly": ASK}]),
         claim(requests=[{"name": "gpu", "exactly": ASK}]),
         claim(requests=[{"name": "gpu", "firstAvailable": LIST[:1]}]),
+        claim(requests=[{"name": "gpu", "firstAvailable": [LIST[0], {"name": "other"}]}]),
         claim(requests=[{"name": "gpu", "firstAvailable": [*LIST, LIST[0]]}]),
         claim(requests=[{"name": "gpu", "firstAvailable": [*LIST, {"name": "third"}]}]),
         claim(requests=[{"name": "gpu", "firstAvailable": "text"}]),

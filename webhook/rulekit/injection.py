@@ -13,7 +13,7 @@ from webhook.model.review import Review
 from webhook.model.tolerant import Json, at, mapping
 from webhook.rulekit.injection_authenticity import injection_is_authentic, stored_injection_is_believed
 from webhook.rulekit.injection_sameness import same_spec
-from webhook.rulekit.injection_undo import undo
+from webhook.rulekit.injection_undo import undo, undone
 from webhook.rulekit.patching import ANNOTATIONS, remove_annotation, set_annotation
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.provenance import INJECTED, read_provenance
@@ -50,10 +50,8 @@ def restore(review: Review) -> tuple[PatchOp, ...] | None:
     new, old = review.object, review.old_object
     if review.operation != "UPDATE" or review.kind not in _KINDS or not isinstance(new, dict) or not isinstance(old, dict):
         return None
-    authored = undo(old)
-    if authored is old or not isinstance(new.get("metadata"), dict):
-        return None
-    if same_spec(new, old) or not same_spec(new, authored):
+    found = undone(old)
+    if found is None or not isinstance(new.get("metadata"), dict) or not same_spec(new, found[0]):
         return None
     stored = mapping(at(old, ANNOTATIONS))[INJECTED]
     return ({"op": "replace", "path": "/spec", "value": _spec_for(new, old)}, *set_annotation(new, INJECTED, stored))
@@ -68,8 +66,8 @@ def strip_forged(review: Review, policies: PolicySet) -> tuple[PatchOp, ...]:
     raw = review.object
     if review.operation != "CREATE" or review.kind not in _KINDS or not isinstance(raw, dict):
         return ()
-    inner = "/spec/metadata/annotations" if review.kind == "ResourceClaimTemplate" else ""
-    copied = remove_annotation(raw, INJECTED, inner) if inner else ()
+    is_template = review.kind == "ResourceClaimTemplate"
+    copied = remove_annotation(raw, INJECTED, "/spec/metadata/annotations") if is_template else ()
     own = () if injection_is_authentic(raw, policies) else remove_annotation(raw, INJECTED)
     return (*own, *copied)
 

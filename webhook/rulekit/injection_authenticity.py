@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from webhook.model.claim import Alternative, Request
+from webhook.model.claim import Request
 from webhook.model.claim_reading import read_claim, read_claim_template
 from webhook.model.tolerant import Json, at, mapping, sequence, text
 from webhook.rulekit.injection_candidates import Candidate, candidates, entry
 from webhook.rulekit.injection_sameness import same_alternative
-from webhook.rulekit.injection_undo import undo
+from webhook.rulekit.injection_undo import undone
 from webhook.rulekit.policies import PolicySet, TierFallback
-from webhook.rulekit.provenance import InjectedRequest, read_provenance
+from webhook.rulekit.provenance import InjectedRequest
 from webhook.rulekit.requests_writing import LIST, spec_pointer
 
 
@@ -35,10 +35,10 @@ def stored_injection_is_believed(raw: Json, policies: PolicySet) -> bool:
 
 
 def _is_believed(raw: Json, policies: PolicySet, *, stored: bool) -> bool:
-    recorded = read_provenance(mapping(at(raw, "/metadata/annotations")))
-    authored = undo(raw)
-    if recorded is None or authored is raw:
+    found = undone(raw)
+    if found is None:
         return False
+    authored, recorded = found
     asked = {request.name: request for request in _requests(authored)}
     lists = {text(mapping(item).get("name")): item for item in sequence(at(raw, spec_pointer(raw) + "/devices/requests"))}
     for item in recorded.requests:
@@ -47,7 +47,7 @@ def _is_believed(raw: Json, policies: PolicySet, *, stored: bool) -> bool:
         if policy is None and stored:
             believed = _has_what_was_asked(listed, item)
         else:
-            believed = policy is not None and _is_explained(item, asked.get(item.name), listed, policy, policies)
+            believed = policy is not None and _is_explained(item, asked[item.name], listed, policy, policies)
         if not believed:
             return False
     return True
@@ -66,15 +66,10 @@ def _has_what_was_asked(listed: Sequence[Any], recorded: InjectedRequest) -> boo
 
 
 def _is_explained(
-    recorded: InjectedRequest, asked: Request | None, listed: Sequence[Any], policy: TierFallback, policies: PolicySet
+    recorded: InjectedRequest, asked: Request, listed: Sequence[Any], policy: TierFallback, policies: PolicySet
 ) -> bool:
-    if asked is None or asked.form not in ("exactly", "flat"):
-        return False
-    return any(_could_be_of(listed, recorded, possible) for possible in _lists(policy, asked.alternatives[0], policies))
-
-
-def _lists(policy: TierFallback, own: Alternative, policies: PolicySet) -> Iterable[Sequence[Candidate]]:
-    return (candidates(ask, own, policies) for ask in policy.asks)
+    lists = (candidates(ask, own, policies) for own in asked.alternatives for ask in policy.asks)
+    return any(_could_be_of(listed, recorded, possible) for possible in lists)
 
 
 def _could_be_of(listed: Sequence[Any], recorded: InjectedRequest, possible: Sequence[Candidate]) -> bool:

@@ -103,7 +103,7 @@ def _toleration(item: Toleration) -> dict[str, Any]:
 
 
 def _candidate(item: TierAlternative, own: Alternative, policies: PolicySet) -> Candidate:
-    model, own_selector = _model(item.model, policies.catalog) if item.model else (None, "")
+    model, own_selector = _model(item.model, policies.catalog)
     texts = (*((model.selector.text,) if model and model.selector else ()), *((own_selector,) if own_selector else ()))
     mode, count, problem = _amount(item, own)
     if item.model and model is None:

@@ -15,19 +15,25 @@ def undo(raw: Json) -> Json:
 
     The very same object when nothing was injected, or when the annotation does not fit what the object holds now.
     """
+    found = undone(raw)
+    return found[0] if found is not None else raw
+
+
+def undone(raw: Json) -> tuple[Json, Provenance] | None:
+    """The author's object and the record; None where `undo` leaves the object as it is."""
     annotations = mapping(mapping(raw.get("metadata")).get("annotations"))
     recorded = read_provenance(annotations)
     if recorded is None:
-        return raw
+        return None
     is_template = raw.get("kind") == "ResourceClaimTemplate"
     outer = mapping(raw.get("spec"))
     spec = mapping(outer.get("spec")) if is_template else outer
     devices = _undone_devices(mapping(spec.get("devices")), recorded, is_flat(raw))
     if devices is None:
-        return raw
+        return None
     restored = {**spec, "devices": devices}
     metadata = _without_record(mapping(raw.get("metadata")), annotations, recorded)
-    return {**raw, "metadata": metadata, "spec": {**outer, "spec": restored} if is_template else restored}
+    return {**raw, "metadata": metadata, "spec": {**outer, "spec": restored} if is_template else restored}, recorded
 
 
 def _undone_devices(devices: Json, recorded: Provenance, flat: bool) -> dict[str, Any] | None:
