@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from webhook.engine.exemptions import apply_exemptions
 from webhook.engine.modes import capped
 from webhook.engine.plan import Plan, Step
+from webhook.engine.quiet import is_quiet, quiet_steps
 from webhook.engine.settings import EngineSettings
 from webhook.model.finding import Finding, Judged, Mode, PatchOp
 from webhook.model.json_patch import apply_patch
@@ -16,6 +17,8 @@ from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Mutation
 from webhook.rulekit.subject import read_subject
 from webhook.rulekit.view import View
+
+NOTHING = Mutation()
 
 
 @dataclass(slots=True)
@@ -36,10 +39,15 @@ class Outcome:
 
 def run_checks(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome) -> None:
     """Ask every rule that is switched on for this object in this phase."""
+    quiet = quiet_steps(view, plan, plan.checks)
     for step in plan.checks:
-        if asks_fit(step.policy.header.match, view):
-            for finding in _findings(step, view, outcome):
-                _judge(step, finding, view, settings, outcome)
+        if (quiet is not None and id(step) in quiet) or not asks_fit(step.policy.header.match, view):
+            continue
+        findings = _findings(step, view, outcome)
+        for finding in findings:
+            _judge(step, finding, view, settings, outcome)
+        if quiet is not None and not findings and not outcome.crashes and is_quiet(step, view):
+            quiet.add(id(step))
 
 
 def run_mutations(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome) -> View:
@@ -47,10 +55,14 @@ def run_mutations(view: View, plan: Plan, settings: EngineSettings, outcome: Out
 
     Under enforce the operations go into the patch; otherwise into what would have been patched.
     """
+    quiet = quiet_steps(view, plan, plan.mutations)
     for step in plan.mutations:
-        if not asks_fit(step.policy.header.match, view):
+        # A mutation that has nothing to change is its own kind of silence: marked by the negative of the step.
+        if (quiet is not None and -id(step) in quiet) or not asks_fit(step.policy.header.match, view):
             continue
         mutation = _mutate(step, view, outcome)
+        if quiet is not None and mutation == NOTHING and not outcome.crashes and is_quiet(step, view):
+            quiet.add(-id(step))
         for finding in mutation.findings:
             said = _not_applied(finding) if step.mode == "warn" and mutation.ops else finding
             _judge(step, said, view, settings, outcome)

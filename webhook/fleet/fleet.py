@@ -12,6 +12,7 @@ from datetime import datetime
 
 from webhook.fleet.holdings import Holdings
 from webhook.fleet.inventory import Inventory
+from webhook.fleet.memo import Memo
 from webhook.fleet.nodes import Nodes
 from webhook.model.claim import Claim, ClaimTemplate
 from webhook.model.cluster import Namespace, Quota, TaintRule
@@ -28,7 +29,7 @@ class Fleet:
     """A snapshot. Mappings are keyed by (namespace, name), `controllers` by uid, `quotas` by namespace.
 
     `observed` names the kinds that were really looked at: an empty mapping of an observed kind means that there are none, of
-    any other that we do not know. `as_of` is the instant up to which the facts are known to hold, None for a folder.
+    any other that we do not know. `memo` is for what was found out about this very snapshot. `as_of` is the instant up to which the facts are known to hold, None for a folder.
     """
 
     server: Server = field(default_factory=Server)
@@ -45,3 +46,4 @@ class Fleet:
     local_queue_namespaces: frozenset[str] = frozenset()
     observed: frozenset[str] = frozenset()
     as_of: datetime | None = None
+    memo: Memo = field(default_factory=dict, init=False, repr=False)

@@ -43,6 +43,8 @@ class Rule:
 
     `policy` is an instance of the policy kind that switched the rule on. Both are pure functions of their arguments.
     A rule is asked on CREATE only, and about a Workload, Namespace or DeviceClass also when what it reads has changed.
+    `alike_for_pods`: of a pod under review the rule reads nothing but what `rulekit.likeness` compares, so that it is not asked
+    again about the like of a pod it had nothing to say about.
     `reads_fleet` is False for rules that decide from the object, its namespace and the server's version alone: only those may
     deny when the facts about the cluster are stale.
     """
@@ -55,6 +57,7 @@ class Rule:
     phases: frozenset[Phase] = field(default_factory=lambda: frozenset({"validate"}))
     mutate: Callable[[View, Any], Mutation] | None = None
     reads_fleet: bool = True
+    alike_for_pods: bool = False
 
     def reason(self, reason_id: str) -> Reason:
         """The reason with that id. Raises KeyError when the rule does not declare it."""

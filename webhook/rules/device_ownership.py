@@ -280,6 +280,7 @@ RULE = Rule(
     id="device-ownership",
     policy_kind="DeviceOwnership",
     subjects=frozenset({"Pod", "Workload", "ResourceClaim"}),
+    alike_for_pods=True,
     reasons=(
         Reason(id=DOUBLE_BOOKING, severity="deny", summary="devices may be given out by DRA and by a device plugin at once"),
         Reason(id=MIXED, severity="warn", summary="a pod asks for the same hardware by claim and as an extended resource"),

@@ -71,6 +71,7 @@ RULE = Rule(
     id="double-booking-same-driver",
     policy_kind="Checks",
     subjects=frozenset({"Pod", "Workload", "ResourceClaim"}),
+    alike_for_pods=True,
     reasons=(Reason(id=REASON, severity="warn", summary="a driver publishes one card twice, and both can be taken"),),
     check=check,
 )

@@ -56,6 +56,7 @@ RULE = Rule(
     id="double-booking-two-drivers",
     policy_kind="Checks",
     subjects=frozenset({"Pod", "Workload", "ResourceClaim"}),
+    alike_for_pods=True,
     reasons=(Reason(id=REASON, severity="warn", summary="two DRA drivers publish one card, and it may be taken"),),
     check=check,
 )

@@ -80,6 +80,7 @@ RULE = Rule(
     id=REASON,
     policy_kind="Checks",
     subjects=frozenset({"DeviceClass", "Pod", "Workload"}),
+    alike_for_pods=True,
     reasons=(Reason(id=REASON, severity="warn", summary="two device classes serve one extended resource"),),
     check=check,
 )

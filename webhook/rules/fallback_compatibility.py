@@ -331,6 +331,7 @@ RULE = Rule(
     id="fallback-compatibility",
     policy_kind="FallbackCompatibility",
     subjects=frozenset({"ResourceClaim", "ResourceClaimTemplate", "Pod", "Workload", "Namespace"}),
+    alike_for_pods=True,
     reasons=(
         Reason(id=UNDECLARED, severity="deny", summary="a shape that may be given is not declared"),
         Reason(id=UNCERTAIN, severity="warn", summary="what an alternative may be given is not known"),

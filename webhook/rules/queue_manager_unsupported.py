@@ -74,6 +74,7 @@ RULE = Rule(
     id="queue-manager-unsupported",
     policy_kind="Checks",
     subjects=frozenset({"Pod", "Workload"}),
+    alike_for_pods=True,
     reasons=(Reason(id=REASON, severity="warn", summary="a queued workload asks for what its queue manager cannot admit"),),
     check=check,
 )
