@@ -274,7 +274,10 @@ def test_what_is_there_already_is_not_added_again() -> None:
             {"fallgate.dev/steered": "no JSON"},
             {"op": "add", "path": "/metadata/annotations/fallgate.dev~1steered", "value": SAID},
         ),
-        ({"fallgate.dev/steered": "{}"}, {"op": "add", "path": "/metadata/annotations/fallgate.dev~1steered", "value": SAID}),
+        (
+            {"fallgate.dev/steered": '{"a":1}'},
+            {"op": "add", "path": "/metadata/annotations/fallgate.dev~1steered", "value": SAID},
+        ),
         ({"fallgate.dev/steered": 7}, {"op": "add", "path": "/metadata/annotations/fallgate.dev~1steered", "value": SAID}),
     ],
 )

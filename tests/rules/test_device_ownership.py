@@ -251,6 +251,13 @@ def test_the_limit_that_the_plugins_nodes_serve(allocatable: dict, resources: tu
     )
 
 
+def test_a_claim_that_has_its_devices_counts_them() -> None:
+    held = claim("held", exactly("gpu", count=2), allocated=[result("gpu-0", "p"), result("gpu-1", "p")])
+    cluster = (node("p", {STACK: "plugin"}, allocatable={PLUGIN: "2"}), device_slice("p", gpu("gpu-0"), gpu("gpu-1")), held)
+    finding = the_one(pod("p", claims={"gpu": "held"}), *cluster, policy=ownership(*OWNERS))
+    assert finding.remedy.endswith("\n  resources: {limits: {nvidia.com/gpu: 2}}")
+
+
 @pytest.mark.parametrize(
     ("classes", "chosen"),
     [

@@ -44,12 +44,8 @@ def place_of_resource(ask: ResourceAsk) -> Place:
 
 def count_of(ask: ClaimAsk) -> int:
     """The number of devices that a request takes whichever alternative is chosen; 0 when it is not always the same."""
-    counts = {_count(option) for option in ask.options}
+    alternatives = [option.alternative for option in ask.options if option.alternative is not None]
+    if not alternatives:
+        return len(ask.options)
+    counts = {alternative.count if alternative.allocation_mode == EXACT_COUNT else 0 for alternative in alternatives}
     return counts.pop() if len(counts) == 1 else 0
-
-
-def _count(option: Option) -> int:
-    alternative = option.alternative
-    if alternative is None:
-        return 1
-    return alternative.count if alternative.allocation_mode == EXACT_COUNT else 0

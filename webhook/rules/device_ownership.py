@@ -77,8 +77,10 @@ def steer(view: View, policy: DeviceOwnership) -> Mutation:
     if policy.action != "steer" or not isinstance(view.subject, Pod):
         return Mutation()
     case = case_of(view, policy)
-    steering = case.steering if case is not None else None
-    if case is None or steering is None:
+    if case is None:
+        return Mutation()
+    steering = case.steering
+    if steering is None:
         return Mutation()
     ops = steering_patch(view.review.object, steering, policy.header.label)
     return Mutation(ops=ops, findings=tuple(_as_note(steering, finding) for finding in _double_bookings(case)))
