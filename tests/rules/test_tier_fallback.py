@@ -185,6 +185,26 @@ def test_a_template_is_announced() -> None:
     ]
 
 
+def test_a_template_whose_pods_have_to_declare() -> None:
+    spec: Raw = {"match": {"deviceClasses": [NVIDIA]}}
+    devices = [device_slice("node-1", gpu("gpu-0"), gpu("gpu-1"))]
+    declare = policies(tier(PAIR, **spec), document("FallbackCompatibility", "declared"))
+    lists = "becomes the list requested (1x gpu.nvidia.com, as asked), pair (2x gpu.nvidia.com)"
+    (finding,) = checked(template("t"), declare, cluster(*devices))
+    assert finding.detail == announced(f'request "gpu" {lists}, as far as their pods declare it', whose=TEMPLATE)
+    shapes = "fallgate.dev/compatible-shapes"
+    (finding,) = checked(template("t", annotations={shapes: "2x *"}), declare, cluster(*devices))
+    assert finding.detail == announced(f'request "gpu" {lists}', whose=TEMPLATE)
+    # what the template says counts for all pods that say nothing
+    assert checked(template("t", annotations={shapes: "h100-80gb"}), declare, cluster(*devices)) == []
+    # a workload's pods are known
+    workload = controller("Deployment", "d", pod_spec(templates={"gpu": "t"}))
+    assert checked(workload, declare, cluster(*devices, template("t"))) == []
+    # nobody asks for declarations
+    (finding,) = checked(template("t"), policies(tier(PAIR, **spec)), cluster(*devices))
+    assert finding.detail == announced(f'request "gpu" {lists}', whose=TEMPLATE)
+
+
 def test_a_workload_is_announced() -> None:
     spec = pod_spec(templates={"one": "one", "two": "two", "gone": "gone"}, claims={"own": "own"})
     fleet = cluster(template("one"), template("two", exactly("b")), claim("own"))

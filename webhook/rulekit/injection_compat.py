@@ -7,7 +7,7 @@ from typing import Final
 
 from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.rulekit.compatibility import uncovered
-from webhook.rulekit.declared import SHAPES_ANNOTATION, declared_for
+from webhook.rulekit.declared import SHAPES_ANNOTATION, Declared, declared_for
 from webhook.rulekit.injection_candidates import same_ask
 from webhook.rulekit.injection_occasion import Occasion
 from webhook.rulekit.matching import applies
@@ -39,7 +39,9 @@ def undeclared(occasion: Occasion, request: Request, alternative: Alternative) -
     if possible.uncertain or not possible.shapes:
         why = possible.uncertain or "it matches no known device"
         return f"whether the workload can run on it is not known: {why}", ""
-    declared = declared_for(view, pod=occasion.pod, pod_claim=occasion.pod_claim, source=occasion.source, request=request.name)
+    declared = _declared(occasion, request)
+    if occasion.any_pod and not declared.present:
+        return "", ""
     missing = [str(shape) for shape in uncovered(*asked, declared)]
     if not missing:
         return "", ""
@@ -48,6 +50,17 @@ def undeclared(occasion: Occasion, request: Request, alternative: Alternative) -
     return (
         f"the workload has not declared that it can run on {_listed(missing)} ({said})",
         f'if it can, declare it on the pod template: {SHAPES_ANNOTATION}: "{wish}"',
+    )
+
+
+def left_to_pods(occasion: Occasion, request: Request, possible: Sequence[Alternative]) -> bool:
+    """Whether it depends on what pods to come declare which of `possible` they get."""
+    return occasion.any_pod and declaration_needed(occasion.view, possible) and not _declared(occasion, request).present
+
+
+def _declared(occasion: Occasion, request: Request) -> Declared:
+    return declared_for(
+        occasion.view, pod=occasion.pod, pod_claim=occasion.pod_claim, source=occasion.source, request=request.name
     )
 
 

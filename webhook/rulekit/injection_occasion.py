@@ -29,7 +29,7 @@ class Occasion:
 
     `spec` is what it holds now, `authored` what its author wrote (the same, unless an earlier policy has injected already).
     `source` is the claim, or the template it comes from; `template` a generated claim's template, as far as it is known.
-    `awaits_pod`: it is a pod's, and nothing is known of that pod.
+    `awaits_pod`: it is a pod's, and nothing is known of that pod. `any_pod`: it is for pods to come, whatever they declare.
     """
 
     view: View
@@ -43,6 +43,7 @@ class Occasion:
     pod_claim: str = ""
     template: ClaimTemplate | None = None
     awaits_pod: bool = False
+    any_pod: bool = False
 
 
 def occasion_under_review(view: View, policy: TierFallback, authored: ClaimSpec) -> Occasion | None:
@@ -92,6 +93,7 @@ def occasion_to_come(view: View, policy: TierFallback, source: PodClaimSource | 
         nodes=view.feasible,
         pod=view.pod,
         pod_claim=source.entry.name if source is not None else "",
+        any_pod=source is None,
     )
 
 

@@ -17,6 +17,7 @@ from webhook.model.finding import Finding
 from webhook.model.pointer import field_path
 from webhook.rulekit.injection import undo
 from webhook.rulekit.injection_candidates import Candidate
+from webhook.rulekit.injection_compat import left_to_pods
 from webhook.rulekit.injection_limits import LeftOut
 from webhook.rulekit.injection_occasion import (
     FALLBACK_ANNOTATION,
@@ -90,7 +91,13 @@ def check(view: View, policy: TierFallback) -> Iterator[Finding]:
 def _lists_to_come(occasion: Occasion | None) -> list[str]:
     if occasion is None or not meant(occasion) or unknown_choice(occasion) or why_not(occasion):
         return []
-    return [_list_in_words(item) for item in plan(occasion, wanted_lists(occasion)).injections]
+    return [_list_to_come(occasion, item) for item in plan(occasion, wanted_lists(occasion)).injections]
+
+
+def _list_to_come(occasion: Occasion, item: Injection) -> str:
+    possible = [entry.alternative for entry in item.entries]
+    caveat = ", as far as their pods declare it" if left_to_pods(occasion, item.request, possible) else ""
+    return _list_in_words(item) + caveat
 
 
 _KEEP_PLAIN = f"to keep the plain request, annotate the pod, claim or template with {FALLBACK_ANNOTATION}: {OPT_OUT}"
