@@ -167,8 +167,6 @@ def _config(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _Verd
 def _unpayable(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _Verdict:
     view = draft.occasion.view
     quotas = view.fleet.quotas.get(view.namespace_name, ())
-    if not quotas:
-        return _FINE
     before, after = (charges(draft.spec_with(entries).requests, view.fleet) for entries in (others, [*others, item]))
     short = shortage(before, after, quotas)
     if short is None:
