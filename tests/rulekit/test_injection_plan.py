@@ -222,6 +222,7 @@ CARDS = [{"name": "pair", "deviceClassName": NVIDIA, "count": 2}]
     [
         ([], CARDS, "first", {}),
         ([config("nic")], CARDS, "first", {}),
+        ([config("nic", "nic")], CARDS, "first", {}),
         ([config("gpu")], CARDS, "first", {0: ("gpu/requested", "gpu/pair")}),
         ([config("nic"), config("nic", "gpu")], CARDS, "first", {1: ("nic", "gpu/requested", "gpu/pair")}),
         ([config("gpu")], CARDS, "last", {0: ("gpu/pair", "gpu/requested")}),

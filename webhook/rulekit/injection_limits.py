@@ -80,13 +80,13 @@ def left_out(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> Left
     return None
 
 
-#: Why an alternative is left out, and what to do about it; both "" when there is nothing against it.
+#: Why an alternative is left out, "" when there is nothing against it; and what to do about it, "" when nothing helps.
 _Verdict: TypeAlias = tuple[str, str]
 _FINE: Final = ("", "")
 
 
 def _unmade(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdict:
-    return (item.problem, f"correct TierFallback {draft.occasion.policy.header.name}") if item.problem else _FINE
+    return item.problem, f"correct TierFallback {draft.occasion.policy.header.name}"
 
 
 def _missing_class(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdict:
