@@ -502,14 +502,20 @@ def test_two_of_4_gi_do() -> None:
     assert found.uncertain == ""
 
 
-def test_what_one_node_cannot_another_may() -> None:
-    small = device_slice("n1", part("a", T4, "6Gi"), part("b", T4, "6Gi"), sharedCounters=CARD)
-    large = device_slice(
-        "n2", part("a", T4, "6Gi"), part("b", T4, "6Gi"), sharedCounters=counters(("card-0", "memory", "12Gi"))
-    )
-    for order in ((small, large), (large, small)):
-        found = possible(fleet_of(ANY, *order), exactly(count=2))
-        assert ([str(shape) for shape in found.shapes], found.unreachable) == (["2x t4"], ())
+@pytest.mark.parametrize("small_set", ["card-0", "card-9"])
+@pytest.mark.parametrize(
+    ("asked", "expected"), [(exactly(count=2), "2x t4"), (exactly(mode="All"), "*x t4"), (exactly(count=3), "3x t4")]
+)
+def test_what_one_node_cannot_another_may(small_set: str, asked: Raw, expected: str) -> None:
+    # the nodes are looked at in the order of their counters' names
+    def offer(name: str, counter_set: str, budget: str) -> Raw:
+        number = asked["exactly"].get("count", 3)
+        parts = [part(f"g{i}", T4, "3Gi", counter_set) for i in range(number)]
+        return device_slice(name, *parts, sharedCounters=counters((counter_set, "memory", budget)))
+
+    fleet = fleet_of(ANY, offer("n1", small_set, "5Gi"), offer("n2", "card-5", "9Gi"))
+    found = possible(fleet, asked)
+    assert ([str(shape) for shape in found.shapes], found.unreachable) == ([expected], ())
 
 
 def test_the_search_tries_every_card() -> None:

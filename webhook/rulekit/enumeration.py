@@ -61,7 +61,7 @@ class Enumeration:
 def enumerate_shapes(stocks: Iterable[Stock], ask: Ask) -> Enumeration:
     """All shapes of `ask.count` devices (all of them when it is 0) that one of the stocks can give."""
     result = Enumeration()
-    for stock in sorted(stocks, key=lambda stock: (stock.free, len(stock.counted))):
+    for stock in sorted(stocks, key=_order):
         if ask.count == 0:
             _everything(stock, result)
         elif ask.count == 2:
@@ -69,6 +69,11 @@ def enumerate_shapes(stocks: Iterable[Stock], ask: Ask) -> Enumeration:
         else:
             _multisets(stock, ask.count, result)
     return result
+
+
+def _order(stock: Stock) -> tuple[object, ...]:
+    """So that at a bound the same shapes are found every time."""
+    return stock.free, [(pool.budget, pool.lots) for pool in stock.counted]
 
 
 def _supply(stock: Stock) -> Mapping[Kind, int]:
