@@ -86,14 +86,16 @@ def test_a_capacity_that_is_no_quantity_is_left_out(value: Any) -> None:
     ],
 )
 def test_reach_is_the_slices(where: Any, reach: Reach) -> None:
-    (found,) = read_slice(device_slice(where, {"name": "d", "nodeName": "not-this"})).devices
-    assert found.reach == reach
+    read = read_slice(device_slice(where, {"name": "d", "nodeName": "not-this"}))
+    assert (read.reach, read.devices[0].reach) == (reach, reach)
 
 
 def test_reach_is_each_devices_own_with_per_device_node_selection() -> None:
     devices = [device("a", nodeName="node-1"), device("b", basic={"allNodes": True})]
     raw = device_slice({"perDeviceNodeSelection": True}, *devices)
-    assert [item.reach for item in read_slice(raw).devices] == [Reach(node_name="node-1"), Reach(all_nodes=True)]
+    read = read_slice(raw)
+    assert [item.reach for item in read.devices] == [Reach(node_name="node-1"), Reach(all_nodes=True)]
+    assert read.reach is None
 
 
 def test_counters_shared_and_consumed() -> None:

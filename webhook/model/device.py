@@ -92,13 +92,14 @@ class CounterSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSlice:
-    """A ResourceSlice. `slice_count` is pool.resourceSliceCount."""
+    """A ResourceSlice. `slice_count` is pool.resourceSliceCount. `reach` is None when each device has its own."""
 
     meta: Meta
     driver: str
     pool: str
     generation: int
     slice_count: int
+    reach: Reach | None = None
     devices: tuple[Device, ...] = ()
     counter_sets: tuple[CounterSet, ...] = ()
 

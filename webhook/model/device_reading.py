@@ -40,6 +40,7 @@ def read_slice(raw: object) -> ResourceSlice:
         pool=pool_name,
         generation=integer(pool.get("generation")),
         slice_count=integer(pool.get("resourceSliceCount"), 1),
+        reach=None if per_device else outer,
         devices=tuple(devices),
         counter_sets=tuple(
             CounterSet(name=text(item.get("name")), counters=_read_counters(item.get("counters")))
