@@ -151,6 +151,9 @@ BY_ADDRESS = ["n/a n/b PCI address 0000:07:00.0", "n/b n/a PCI address 0000:07:0
         # All chips of a TPU host have one uuid.
         ({**UUID}, {**UUID}, []),
         ({**GPU, **UUID, **ADDRESS}, {**GPU, **UUID}, []),
+        ({**GPU, **UUID}, {**GPU, **UUID, **ADDRESS}, []),
+        ({**GPU, **UUID, **ADDRESS}, {**VFIO, **UUID}, BY_UUID),
+        ({**GPU, **UUID}, {**VFIO, **UUID, **ADDRESS}, BY_UUID),
         # Two addresses are two cards, whatever the uuid says.
         ({**GPU, **UUID, **ADDRESS}, {**VFIO, **UUID, BUS: "0000:08:00.0"}, []),
         ({**GPU, "uuid": "GPU-1"}, {**VFIO, "uuid": "GPU-2"}, []),
@@ -205,6 +208,15 @@ def test_three_of_one_card_are_two_twins_each() -> None:
         "b": ["a", "c"],
         "c": ["a", "b"],
     }
+
+
+def test_what_one_pool_says_alone_is_kept_with_it_and_drivers_that_are_alone_are_not_looked_at() -> None:
+    inventory = fleet_of(device_slice("n", device("a", {**GPU, **UUID}))).inventory
+    (pool,) = inventory.pools
+    twins_across_drivers(inventory)
+    assert pool.memo == {}
+    twins_within_driver(inventory)
+    assert pool.memo[("one card twice",)] == ()
 
 
 def test_twins_are_worked_out_once() -> None:

@@ -122,6 +122,7 @@ def test_what_dra_offers_is_published() -> None:
         device_slice("here", gpu("gpu-0")),
         device_slice("empty", pool="empty"),
         device_slice("intel", gpu("gpu-0"), driver="gpu.intel.com"),
+        device_slice({"allNodes": True}, gpu("gpu-0"), driver="gpu.intel.com", pool="fabric"),
         device_slice(
             {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "Exists"}]}]}}, gpu("r")
         ),

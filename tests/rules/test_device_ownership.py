@@ -8,12 +8,14 @@ import pytest
 
 from tests.build import (
     NVIDIA,
+    alternative,
     claim,
     container,
     controller,
     device_class,
     device_slice,
     exactly,
+    first_available,
     fleet_of,
     gpu,
     node,
@@ -209,8 +211,24 @@ def test_the_ask_that_conflicts_is_named_not_the_first() -> None:
     prefix = "deviceclass.resource.kubernetes.io/"
     body = pod("p", extended={f"{prefix}a100": "1", f"{prefix}t4": "1"})
     assert the_one(body, *cluster, *classes).path == f"spec.containers[0].resources.limits[{prefix}t4]"
-    body = pod("p", extended={"nvidia.com/mig-1g.5gb": "1", PLUGIN: "1"})
-    assert the_one(body, *cluster).path == "spec.containers[0].resources.limits[nvidia.com/gpu]"
+    other = node("other", allocatable={"nvidia.com/mig-1g.5gb": "1"})
+    body = pod("p", container("a", extended={"nvidia.com/mig-1g.5gb": "1"}), container("b", extended={PLUGIN: "1"}))
+    assert the_one(body, *cluster, other).path == "spec.containers[1].resources.limits[nvidia.com/gpu]"
+    either = first_available(
+        "any",
+        alternative("small", NVIDIA, labelled.format("A100")),
+        alternative("big", NVIDIA, labelled.format("T4")),
+    )
+    finding = the_one(pod("p", templates={"gpu": "either"}), *cluster, template("either", either))
+    assert finding.place == "spec.spec.devices.requests[0].firstAvailable[1]"
+    assert finding.detail.startswith('alternative "big" may be given')
+
+
+def test_a_limit_where_the_plugin_has_nothing_to_give_on_dras_node() -> None:
+    cluster = (node("d", {STACK: "dra"}, allocatable={PLUGIN: "0"}), device_slice("d", gpu("gpu-0")))
+    finding = the_one(pod("p", extended={PLUGIN: "1"}), *cluster, policy=ownership(*OWNERS))
+    assert finding.path == "spec.containers[0].resources.limits[nvidia.com/gpu]"
+    assert finding.detail.startswith("nvidia.com/gpu: 1 may be served by the device plugin where DRA owns the devices: d (")
 
 
 # Ways out.
@@ -322,12 +340,27 @@ def test_both_styles_where_dra_serves_both() -> None:
     )
 
 
-def test_both_styles_with_a_number_that_is_not_known() -> None:
-    body = pod("p", templates={"gpu": "all"}, extended={PLUGIN: "2"})
-    finding = the_one(body, template("all", exactly("gpu", mode="All")), device_slice("n", gpu("gpu-0")))
+@pytest.mark.parametrize(
+    "asked",
+    [
+        exactly("gpu", mode="All"),
+        exactly("gpu", mode="Someday", count=1),
+        first_available("gpu", alternative("one", count=1), alternative("two", count=2)),
+    ],
+)
+def test_both_styles_with_a_number_that_is_not_known(asked: dict) -> None:
+    body = pod("p", templates={"gpu": "some"}, extended={PLUGIN: "2"})
+    finding = the_one(body, template("some", asked), device_slice("n", gpu("gpu-0"), gpu("gpu-1")))
     assert (
         finding.detail == 'nvidia.com/gpu: 2 is asked beside claim "gpu": where DRA serves both, the pod takes devices for each'
     )
+
+
+def test_both_styles_with_alternatives_of_one_number() -> None:
+    asked = first_available("gpu", alternative("one", count=2), alternative("two", count=2))
+    body = pod("p", templates={"gpu": "some"}, extended={PLUGIN: "2"})
+    finding = the_one(body, template("some", asked), device_slice("n", gpu("gpu-0"), gpu("gpu-1")))
+    assert finding.detail.endswith(": where DRA serves both, the pod takes 4 devices")
 
 
 @pytest.mark.parametrize(
