@@ -165,6 +165,7 @@ def test_answers_about_patterns_are_bounded() -> None:
         ("A100", False),
         ("slice-7g", True),
         ("a1*", True),
+        ("*-7g", True),
         ("h100-80gb", False),
         ("h*", False),
         ("?anything/*", True),

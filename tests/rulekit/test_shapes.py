@@ -411,6 +411,10 @@ def test_distinct_does_not_count_where_the_server_drops_it() -> None:
     assert shapes(fleet, exactly(count=2), constraints=[{"distinctAttribute": f"{NVIDIA}/nope"}]) == ["2x h100"]
 
 
+def test_a_constraint_about_nothing_constrains_nothing() -> None:
+    assert shapes(tied(*gpus(H100, 2)), exactly(count=2), constraints=[{"requests": []}]) == ["2x h100"]
+
+
 def test_of_both_in_one_constraint_only_the_match_counts() -> None:
     fleet = tied(*gpus(H100, 2, root="1"))
     both = [{"matchAttribute": f"{NVIDIA}/root", "distinctAttribute": f"{NVIDIA}/root"}]
@@ -451,6 +455,13 @@ def test_an_incomplete_pool_gives_nothing_from_1_35_on() -> None:
     found = possible(fleet_of(*objects[:2]), exactly())
     assert found.shapes == ()
     assert found.uncertain == f"pool n1 of {NVIDIA} is incomplete: nothing is given out of it until all its slices are there"
+
+
+def test_of_pools_that_give_nothing_the_one_that_would_match_is_named() -> None:
+    fleet = fleet_of(ANY, device_slice("n0", device("bare")), device_slice("n1", *gpus(H100, 1), slices=2))
+    found = possible(fleet, exactly("r", NVIDIA, f'{ON}.productName == "{H100}"'))
+    assert found.uncertain[:11] == "pool n1 of "
+    assert len(found.errors) == 1
 
 
 def test_a_pool_with_a_device_twice_gives_nothing_from_1_35_on() -> None:
@@ -679,6 +690,13 @@ def test_examples_of_a_class_that_is_not_known_are_those_whose_model_names_it() 
     only = exactly("r", NVIDIA, f'{ON}.productName == "{T4}"')
     assert [str(shape) for shape in possible(fleet_of(), only, policies=EXAMPLES).shapes] == ["1x t4"]
     assert possible(fleet_of(), exactly("r", "other"), policies=EXAMPLES).uncertain == "DeviceClass other is not known"
+
+
+def test_examples_of_a_known_class_are_those_that_it_takes() -> None:
+    fleet = fleet_of(device_class("tensor-cores", f'{ON}.productName != "{T4}"'), device_class(NVIDIA, "false"))
+    found = possible(fleet, exactly("r", "tensor-cores"), policies=EXAMPLES)
+    assert [str(shape) for shape in found.shapes] == ["1x ?gpu.nvidia.com/NVIDIA H100 80GB HBM3"]
+    assert possible(fleet, exactly(), policies=EXAMPLES).shapes == ()
 
 
 def test_an_example_is_no_device_beside_live_ones() -> None:
