@@ -12,8 +12,9 @@ from tests.harness import review_of
 from webhook.engine import EngineSettings, admit, decide
 from webhook.fleet.build import build_fleet
 from webhook.model.finding import Decision, Finding, Severity
+from webhook.model.meta import ObjectRef
 from webhook.model.workload_kinds import WorkloadKind
-from webhook.rulekit.policies import Checks, Header, Match, PolicySet
+from webhook.rulekit.policies import Checks, Header, Match, ModeCap, PolicySet
 from webhook.rulekit.rule import Mutation, Rule
 from webhook.rulekit.view import View
 
@@ -249,3 +250,71 @@ def test_every_pod_template_of_a_controller_is_judged(use_rules: UseRules, a_rul
     decision = decide(review_of(body), build_fleet([]), policies, NOW)
     assert [item.finding.path for item in decision.findings] == ["/spec/roles/a/template", "/spec/roles/b/template"]
     assert decide(review_of(body), build_fleet([]), PolicySet(checks=(checks(),)), NOW).findings == ()
+
+
+def test_what_was_missed_is_in_the_decision(use_rules: UseRules, a_rule: MakeRule) -> None:
+    def looks(view: View, _policy: object) -> Iterator[Finding]:
+        view.want(ObjectRef(kind="ResourceClaimTemplate", namespace="a", name="t"))
+        yield from ()
+
+    use_rules(a_rule("some-rule", check=looks))
+    wanted = answer(checks()).wanted
+    assert [str(ref) for ref in wanted] == ["Namespace a", "ResourceClaimTemplate a/t"]
+
+
+@pytest.mark.parametrize(("phase", "patched"), [("mutate", True), ("validate", False)])
+def test_an_injection_that_a_user_claims_is_taken_off(use_rules: UseRules, a_rule: MakeRule, phase: Any, patched: bool) -> None:
+    use_rules(a_rule("some-rule", mutate=label))
+    forged = '{"requests":[]}'
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "a", "annotations": {"fallgate.dev/injected": forged}},
+        "spec": {"devices": {"requests": []}},
+    }
+    decision = answer(checks("audit"), body=body, phase=phase)
+    assert [op["op"] for op in decision.patch] == (["remove"] if patched else [])
+    assert answer(body=body, phase=phase).patch == decision.patch
+
+
+def test_an_allowed_review_has_code_200_and_no_digest_of_nothing(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding("note")))
+    decision = answer(checks())
+    assert decision.code == 200
+    unnamed = decide(review_of(POD), build_fleet([]), PolicySet(checks=(checks(),)), NOW)
+    assert set(decision.audit_annotations) == {"findings", "policies"}
+    assert set(unnamed.audit_annotations) == {"findings"}
+
+
+def test_a_plan_is_worked_out_anew_when_caps_or_settings_change(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    cap = ModeCap(name="c", mode="audit", until=NOW)
+    policies, world = PolicySet(checks=(checks(),), mode_caps=(cap,)), build_fleet([])
+
+    def effects(now: datetime, settings: EngineSettings) -> list[str]:
+        return [item.effect for item in decide(review_of(POD), world, policies, now, settings=settings).findings]
+
+    plain, capped = EngineSettings(), EngineSettings(cap="warn")
+    later = NOW + timedelta(seconds=1)
+    assert effects(NOW, plain) == ["note"]
+    assert effects(later, plain) == ["deny"]
+    assert effects(later, capped) == ["warn"]
+    assert effects(later, plain) == ["deny"]
+    assert effects(NOW, plain) == ["note"]
+
+
+def test_both_calls_together_say_each_thing_once(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(
+        a_rule("a-rule", finding("warn", rule="a-rule"), phases=frozenset({"mutate", "validate"})),
+        a_rule("b-rule", finding("note", rule="b-rule")),
+    )
+    decision = admit(review_of(POD), build_fleet([]), PolicySet(checks=(checks(),)), NOW).decision
+    assert [item.finding.rule for item in decision.findings] == ["a-rule", "b-rule"]
+    assert decision.warnings == ("[a-rule] spec: d",)
+    assert decision.audit_annotations["findings"].splitlines() == [
+        "warn a-rule/some-reason spec (enforce): d",
+        "note b-rule/some-reason spec (enforce): d",
+    ]
+    use_rules()
+    quiet = admit(review_of(POD), build_fleet([]), PolicySet(checks=(checks(),)), NOW).decision
+    assert quiet.audit_annotations == {}

@@ -89,6 +89,7 @@ def test_the_end_is_announced_for_fourteen_days(answer: Callable[..., Decision])
         "[some-rule] spec: some-reason is let pass by exemption platform (asks both ways); it ends on 2027-06-15, in 14 days",
     )
     assert answer(expires=datetime(2027, 6, 2, tzinfo=UTC)).warnings[0].endswith("it ends on 2027-06-02, in 1 day")
+    assert answer(expires=datetime(2027, 6, 1, 23, tzinfo=UTC)).warnings[0].endswith("it ends on 2027-06-01, in 0 days")
 
 
 def test_an_ended_exemption_does_not_count_and_says_so(answer: Callable[..., Decision]) -> None:

@@ -60,6 +60,7 @@ def test_two_rules_are_two_blocks_and_the_organisations_line_comes_last() -> Non
 
 
 def test_twenty_findings_are_spelt_out_and_the_rest_is_counted() -> None:
+    assert MOST_FINDINGS == 20
     many = [judged(replace(FALLBACK, place=f"p{i:02}", detail=f"d{i:02}")) for i in range(MOST_FINDINGS + 7)]
     text = denial(many)
     assert "p19 d19" in text
