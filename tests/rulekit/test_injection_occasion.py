@@ -72,6 +72,15 @@ def test_a_claim_made_by_hand() -> None:
     assert (found.target, found.pod, found.pod_claim, found.template, found.awaits_pod) == ("claims", None, "", None, False)
 
 
+def test_what_only_looks_like_a_generated_claim() -> None:
+    # nobody controls it
+    found = occasion(claim("c", annotations=POD["annotations"]))
+    assert (found.target, found.pod_claim, found.awaits_pod) == ("claims", "", False)
+    # a pod owns it, and no entry of that pod is meant
+    found = occasion(claim("c", ownerReferences=POD["ownerReferences"]), fleet(trainer(), template("one-gpu")))
+    assert (found.target, found.pod_claim, found.template) == ("claims", "", None)
+
+
 def test_a_template() -> None:
     found = occasion(template("t"))
     assert (found.target, found.pod, found.pod_claim, found.awaits_pod) == ("templates", None, "", False)

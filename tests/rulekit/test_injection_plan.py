@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -145,6 +146,21 @@ def test_what_is_not_understood_about_a_request(devices: Raw, expected: list[str
 )
 def test_match(match: Raw, request_: Raw, expected: bool) -> None:
     assert wanted(claim("c", request_), policies(tier(SLICE, match=match))) == (["gpu"] if expected else [])
+
+
+def test_shapes_that_are_too_many_to_know() -> None:
+    many = [gpu(f"gpu-{i}", f"product {i}") for i in range(24)]
+    fleet = in_tier(fleet_of(device_class(NVIDIA), device_slice("node-1", *many)))
+    every = policies(tier(SLICE, match={"shapes": ["*x ?gpu.nvidia.com/*"]}), catalog=False)
+    assert wanted(claim("c", exactly(count=1)), every, fleet) == ["gpu"]
+    assert wanted(claim("c", exactly(count=8)), every, fleet) == []
+
+
+def test_a_pattern_that_cannot_be_read_fits_nothing() -> None:
+    unreadable = replace(policies(tier(SLICE)).tier_fallback[0].asks[0], shapes=("2 h100",))
+    policy_set = policies(tier(SLICE))
+    object.__setattr__(policy_set.tier_fallback[0], "asks", (unreadable,))
+    assert wanted(claim("c", exactly()), policy_set) == []
 
 
 def test_the_first_ask_that_fits() -> None:

@@ -36,9 +36,8 @@ def undeclared(occasion: Occasion, request: Request, alternative: Alternative) -
     view, nodes = occasion.view, occasion.nodes
     asked = (view.fleet, view.policies, occasion.spec, request, alternative, nodes)
     possible = alternative_shapes(*asked)
-    if possible.uncertain or not possible.shapes:
-        why = possible.uncertain or "it matches no known device"
-        return f"whether the workload can run on it is not known: {why}", ""
+    if possible.uncertain:
+        return f"whether the workload can run on it is not known: {possible.uncertain}", ""
     declared = _declared(occasion, request)
     if occasion.any_pod and not declared.present:
         return "", ""

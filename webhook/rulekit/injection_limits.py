@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from webhook.model.claim import ALL, MAX_ALTERNATIVES, MAX_RESULTS, Alternative, ClaimSpec, OpaqueConfig, Request
+from webhook.model.claim import ALL, MAX_ALTERNATIVES, MAX_RESULTS, Alternative, ClaimSpec, Request
 from webhook.model.meta import ObjectRef
 from webhook.model.pointer import field_path
 from webhook.rulekit.config_scope import MAX_NAMES, Fit, covers, fit, kind_of, rescoped
@@ -55,20 +55,19 @@ class Draft:
         return replace(self.spec, requests=tuple(listed if item is self.request else item for item in self.spec.requests))
 
     def scopes_with(self, entries: Sequence[Candidate]) -> Mapping[int, tuple[str, ...]]:
-        """The names each config lists when the request has these entries."""
-        scopes = dict(self.scopes)
+        """The names each config lists when the request has these entries.
+
+        They follow unless they are apart: what cannot follow is left out, and whether the author's config suits the author's
+        own ask is not ours to say.
+        """
+        inventory, scopes = self.occasion.view.fleet.inventory, dict(self.scopes)
         for i, config in enumerate(self.spec.configs):
             if covers(scopes[i], self.request.name):
-                fits = {item.name: self._fit(config, item) for item in entries}
-                follow = [name for name, how in fits.items() if how is Fit.FOLLOWS]
+                fits = {item.name: fit(config, self.own, item.alternative, inventory) for item in entries}
+                follow = [name for name, how in fits.items() if how is not Fit.APART]
                 apart = [name for name, how in fits.items() if how is Fit.APART]
                 scopes[i] = rescoped(scopes[i], self.request.name, follow, apart, self.spec)
         return scopes
-
-    def _fit(self, config: OpaqueConfig, item: Candidate) -> Fit:
-        found = fit(config, self.own, item.alternative, self.occasion.view.fleet.inventory)
-        # whether the author's config suits the author's own ask is not ours to say
-        return Fit.FOLLOWS if item.author and found is Fit.CANNOT else found
 
 
 def left_out(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> LeftOut | None:

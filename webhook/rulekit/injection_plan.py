@@ -129,14 +129,10 @@ def _ask_for(occasion: Occasion, request: Request) -> TierAsk | None:
 
 
 def _all_shapes_fit(occasion: Occasion, request: Request, patterns: tuple[str, ...]) -> bool:
-    """Whether every possible shape of the plain ask is covered by one of the patterns, and there is one."""
+    """Whether every possible shape of the plain ask is covered by one of the patterns, and all of them are known."""
     view, own = occasion.view, request.alternatives[0]
     possible = alternative_shapes(view.fleet, view.policies, occasion.authored, request, own, occasion.nodes)
     catalog = catalog_for(view.policies)
     parsed = [item for item in map(parse_declaration, patterns) if isinstance(item, Declaration)]
     entries = [entry for declaration in parsed for entry in declaration.entries]
-    return (
-        not possible.uncertain
-        and bool(possible.shapes)
-        and all(any(entry.covers(shape, catalog) for entry in entries) for shape in possible.shapes)
-    )
+    return not possible.uncertain and all(any(entry.covers(shape, catalog) for entry in entries) for shape in possible.shapes)
