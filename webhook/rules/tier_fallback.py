@@ -2,9 +2,10 @@
 
 Reads:    spec.devices.requests[*].exactly of generated claims, claims and (if the policy says so) templates; the pod it is for;
           the classes, devices and quotas of the cluster
-Allows:   nothing to refuse: it changes requests, and says which alternatives it had to leave out
+Allows:   everything; it says which lists were injected, and which of their alternatives had to be left out
 Because:  what a workload may fall back to is often the same for a whole tier, and only the organisation knows what exists,
           what the quota pays for and what a model may be replaced by
+Changes:  plain requests become firstAvailable lists, and what was asked is recorded (docs/tier-fallback.md)
 """
 
 from __future__ import annotations
