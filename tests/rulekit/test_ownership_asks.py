@@ -100,6 +100,22 @@ def test_devices_that_several_nodes_reach_count_on_each_of_them() -> None:
     assert names(fleet, takeable(fleet, NVIDIA, (), 6).nodes) == "a100"
 
 
+@pytest.mark.parametrize(("count", "nodes"), [(32, "big"), (33, ""), (10**12, "")])
+def test_more_devices_than_a_claim_can_be_given(count: int, nodes: str) -> None:
+    fleet = fleet_of(
+        device_class(NVIDIA),
+        device_slice("big", *(gpu(f"gpu-{i}") for i in range(40)), gpu("shared") | {"allowMultipleAllocations": True}),
+    )
+    assert names(fleet, takeable(fleet, NVIDIA, (), count).nodes) == nodes
+
+
+def test_an_allocated_device_that_every_node_reaches() -> None:
+    held = claim("held", exactly("gpu"), allocated=[result("net-0", "fabric")])
+    fleet = cluster(device_slice({"allNodes": True}, gpu("net-0"), pool="fabric", name="fabric"), held)
+    (ask,) = asks_of(view_of(pod(claims={"c": "held"}), fleet)).claims
+    assert names(fleet, ask.takes(NVIDIA)) == "a100 both flex h100"
+
+
 def test_a_device_of_one_node_in_a_shared_pool_counts_there() -> None:
     mixed = device_slice(
         {"perDeviceNodeSelection": True},

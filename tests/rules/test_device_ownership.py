@@ -77,6 +77,10 @@ def test_three_nodes_are_named_and_the_rest_counted() -> None:
     )
 
 
+def test_exactly_three_nodes() -> None:
+    assert "  kubectl label node n00 n01 n02 device-owner=dra\n" in the_one(pod("p", **CLAIM), *crowd(3)).remedy
+
+
 def test_more_nodes_than_an_affinity_can_name() -> None:
     body = pod("p", **CLAIM)
     fleet = fleet_of(CLASS, ONE, *crowd(17), *only_dra("safe"))

@@ -111,7 +111,6 @@ def _labelling(fleet: Fleet, nodes: NodeSet, label: str) -> str:
 def _label_of(policy: DeviceOwnership, side: NodeOwner) -> str:
     """`key=value` of the first owner entry for `side` that is a matter of labels alone; "" without one."""
     for entry in policy.owners:
-        selector = entry.node_selector
-        if entry.owner == side and selector.match_labels and not selector.match_expressions:
-            return " ".join(f"{key}={value}" for key, value in selector.match_labels.items())
+        if entry.owner == side and not entry.node_selector.match_expressions:
+            return " ".join(f"{key}={value}" for key, value in entry.node_selector.match_labels.items())
     return ""

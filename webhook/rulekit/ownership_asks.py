@@ -16,7 +16,7 @@ from webhook.fleet.fleet import Fleet
 from webhook.fleet.holdings import units_held
 from webhook.fleet.inventory import PoolMatches
 from webhook.fleet.nodes import Nodes, NodeSet
-from webhook.model.claim import EXACT_COUNT, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
+from webhook.model.claim import EXACT_COUNT, MAX_RESULTS, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
 from webhook.model.pod import Pod
 from webhook.rulekit.extended_resources import Served, class_in_force, served
 from webhook.rulekit.ownership_memo import kept
@@ -160,7 +160,10 @@ def _given(fleet: Fleet, allocated: AllocatedDevice) -> Takeable:
 
 
 def takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int) -> Takeable:
-    """Where `count` devices pass the class and the selectors. Nowhere when the class is missing or a text does not compile."""
+    """Where `count` devices pass the class and the selectors.
+
+    Nowhere when the class is missing, when a text does not compile, and for more devices than a claim can be given.
+    """
     key = ("takeable", device_class, selectors, count)
     return kept(fleet.nodes.memo, key, (fleet.inventory,), lambda: _takeable(fleet, device_class, selectors, count))
 
@@ -186,14 +189,14 @@ def _reached(nodes: Nodes, found: PoolMatches, count: int) -> Iterable[tuple[Nod
 
 
 def _with_enough(numbers: Mapping[NodeSet, int], count: int) -> NodeSet:
-    everywhere = reduce(or_, numbers, 0)
-    if count <= 1:
-        return everywhere
-    shared = [(reached, number) for reached, number in numbers.items() if reached & (reached - 1)]
-    enough = 0
-    while everywhere:
-        node = everywhere & -everywhere
-        everywhere ^= node
-        if numbers.get(node, 0) + sum(number for reached, number in shared if reached & node) >= count:
-            enough |= node
-    return enough
+    """The nodes that reach `count` devices or more (one, when `count` is 0)."""
+    if count > MAX_RESULTS:
+        return 0
+    # at_least[i] are the nodes that reach more than i of the devices counted so far; each device moves its nodes up by one.
+    at_least: list[NodeSet] = [0] * max(count, 1)
+    for reached, number in numbers.items():
+        for _ in range(min(number, len(at_least))):
+            rising = reached
+            for i, nodes in enumerate(at_least):
+                at_least[i], rising = nodes | rising, nodes & rising
+    return at_least[-1]
