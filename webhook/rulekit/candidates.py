@@ -24,6 +24,7 @@ from webhook.rulekit.catalog import Catalog
 MISSING: Final = ("missing",)
 LISTED: Final = ("listed",)
 _NOTHING: Final = ()
+_SEEN_BY_ALL: Final[Mapping[Pool, NodeSet]] = {}
 
 #: What tells devices apart where only models matter otherwise: the values of distinctAttribute constraints.
 Values: TypeAlias = "tuple[tuple[object, ...], ...]"
@@ -158,16 +159,23 @@ def billionths(text: str) -> int | None:
     return quantity.unscaled * 10 ** (quantity.scale + 9) if -9 <= quantity.scale <= 36 else None
 
 
-def stocks_of(fleet: Fleet, offered: Iterable[tuple[Pool, tuple[Lot, ...]]], ask: Ask, nodes: NodeSet) -> frozenset[Stock]:
-    """Every different stock that some node of `nodes` offers.
+def stocks_of(
+    fleet: Fleet,
+    offered: Iterable[tuple[Pool, tuple[Lot, ...]]],
+    ask: Ask,
+    nodes: NodeSet,
+    seen: Mapping[Pool, NodeSet] = _SEEN_BY_ALL,
+) -> frozenset[Stock]:
+    """Every different stock that some node of `nodes` offers. `seen` are the nodes that see a pool so, for a pool in it.
 
     Devices that are bound to one node mix with those of that node and with what reaches it from elsewhere.
     """
     local: dict[NodeSet, list[_Item]] = {}
     wide: list[tuple[NodeSet, _Item]] = []
     for pool, lots in offered:
+        members = nodes & seen.get(pool, nodes)
         for lot in lots:
-            reached = fleet.nodes.reached(lot.reach) & nodes
+            reached = fleet.nodes.reached(lot.reach) & members
             if reached and reached & (reached - 1) == 0:
                 local.setdefault(reached, []).append((pool, lot))
             else:

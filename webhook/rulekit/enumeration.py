@@ -25,6 +25,7 @@ _Item = TypeVar("_Item")
 
 COUNTERS = "the shared counters of its pool do not allow these devices together"
 TIES = "a constraint of the claim cannot hold for all devices of a node"
+PARTIAL = "a pool of the node is incomplete or contradicts itself, and then nobody is given all devices"
 
 
 @dataclass(slots=True)
@@ -46,6 +47,14 @@ class Enumeration:
         else:
             self.shapes.add(shape)
             self.unreachable.pop(shape, None)
+
+    def refuse(self, elsewhere: Enumeration) -> None:
+        """Take note of what there is on nodes where all devices are given to nobody."""
+        for shape in elsewhere.shapes:
+            if shape not in self.shapes:
+                self.unreachable[shape] = PARTIAL
+        self.most = max(self.most, elsewhere.most)
+        self.complete = self.complete and elsewhere.complete
 
     def full(self) -> bool:
         """Whether no further shape is told apart; asked when there is one, so that the result is not complete then."""

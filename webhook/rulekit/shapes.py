@@ -7,12 +7,12 @@ requests of the claim take are left out of account, because they change.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from webhook.cel import Verdict
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Matches, Pool, PoolMatches
-from webhook.fleet.matching import compile_all
+from webhook.fleet.matching import compile_all, match_pools
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import ALL, MAX_RESULTS, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
@@ -20,8 +20,17 @@ from webhook.model.device import Device
 from webhook.rulekit.candidates import Ask, Lot, lots_of, stocks_of
 from webhook.rulekit.catalog import Catalog, catalog_for, in_class
 from webhook.rulekit.enumeration import MOST_SHAPES, enumerate_shapes
+from webhook.rulekit.node_pools import (
+    View,
+    counter_fault,
+    differs_by_node,
+    fault_of,
+    nodes_with_faults,
+    pools_that_differ,
+    views_of,
+)
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.shape import EVERY, AlternativeShapes, Shape, shape_of, shape_of_models
+from webhook.rulekit.shape import AlternativeShapes, Shape, shape_of, shape_of_models
 
 __all__ = [
     "AlternativeShapes",
@@ -34,8 +43,6 @@ __all__ = [
     "example_devices",
 ]
 
-#: From this minor version on, an incomplete or invalid pool allocates nothing (dra-facts: pools and slices).
-_ONLY_WHOLE_POOLS = 35
 #: Unreachable shapes that are kept, for explanations.
 _MOST_UNREACHABLE = 256
 #: Answers kept per inventory before all are dropped.
@@ -104,6 +111,9 @@ def _model_of(inventory: Inventory, catalog: Catalog, driver: str, pool_name: st
 
 _NOTHING = AlternativeShapes()
 
+#: A pool's matching devices, and the nodes on which they can be given out.
+Usable: TypeAlias = "tuple[PoolMatches, NodeSet]"
+
 
 def _memo_for(fleet: Fleet, catalog: Catalog) -> Memo:
     """The answers for these nodes, this catalog and this server: a change of any starts anew, and old ones are let go."""
@@ -131,7 +141,7 @@ def _alternative_shapes(
     nodes: NodeSet,
 ) -> AlternativeShapes:
     ask = Ask(
-        count=0 if alternative.allocation_mode == ALL else alternative.count,
+        count=alternative.count,
         capacity=tuple(sorted(alternative.capacity.items())),
         matched=matched,
         distinct=distinct,
@@ -142,12 +152,12 @@ def _alternative_shapes(
     if strange or matches.problems:
         why = strange or f"a selector does not compile: {matches.problems[0].message}"
         return AlternativeShapes(uncertain=why, errors=errors, problems=matches.problems, class_missing=matches.class_missing)
+    usable = _usable(fleet, alternative, matches, nodes)
+    if usable:
+        return _by_device(fleet, catalog, ask, nodes, usable, errors)
     if matches.count == 0:
         return _by_example(fleet.inventory, catalog, alternative, ask, matches)
-    usable = [found for found in matches.pools if found.matched and _allocates(found.pool, fleet.server.minor)]
-    if not usable:
-        return AlternativeShapes(uncertain=_broken_pools(matches), errors=errors)
-    return _by_device(fleet, catalog, ask, nodes, usable, errors)
+    return AlternativeShapes(uncertain=_broken_pools(matches), errors=errors)
 
 
 def _not_understood(alternative: Alternative) -> str:
@@ -161,14 +171,35 @@ def _not_understood(alternative: Alternative) -> str:
     return ""
 
 
-def _allocates(pool: Pool, minor: int) -> bool:
-    return minor < _ONLY_WHOLE_POOLS or (pool.complete and not pool.duplicates)
+def _usable(fleet: Fleet, alternative: Alternative, matches: Matches, nodes: NodeSet) -> list[Usable]:
+    """The pools with matching devices out of which something is given, each with the nodes that see it so."""
+    usable = [
+        (found, nodes)
+        for found in matches.pools
+        if found.matched and not differs_by_node(found.pool) and not fault_of(found.pool, fleet.server)
+    ]
+    differing = pools_that_differ(fleet.inventory)
+    if differing:
+        device_class = fleet.inventory.classes.get(alternative.device_class)
+        own = tuple(item.expression for item in alternative.selectors)
+        selectors, _ = compile_all((*(device_class.selectors if device_class else ()), *own))
+        views = [view for pool in differing for view in views_of(fleet, pool) if _may_give(view)] if device_class else []
+        usable += [
+            (found, view.nodes & nodes) for view in views for found in match_pools((view.pool,), selectors) if found.matched
+        ]
+    return usable
+
+
+def _may_give(view: View) -> bool:
+    return view.fault in ("", "unsettled")
 
 
 def _broken_pools(matches: Matches) -> str:
     pool = next(found.pool for found in matches.pools if found.matched)
     if pool.duplicates:
         return f"pool {pool.name} of {pool.driver} publishes device {pool.duplicates[0]} twice: nothing is given out of it"
+    if pool.complete:
+        return f"pool {pool.name} of {pool.driver} contradicts itself, nothing is given out of it: {counter_fault(pool)}"
     return f"pool {pool.name} of {pool.driver} is incomplete: nothing is given out of it until all its slices are there"
 
 
@@ -177,13 +208,17 @@ def _by_device(
     catalog: Catalog,
     ask: Ask,
     nodes: NodeSet,
-    usable: list[PoolMatches],
+    usable: list[Usable],
     errors: tuple[Any, ...],
 ) -> AlternativeShapes:
     consumable = fleet.server.enabled("DRAConsumableCapacity")
-    offered = [(found.pool, lots_of(found, ask, catalog, fleet.inventory, consumable)) for found in usable]
-    result = enumerate_shapes(stocks_of(fleet, offered, ask, nodes), ask)
-    reached = [(pool, lot) for pool, lots in offered for lot in lots if fleet.nodes.reached(lot.reach) & nodes]
+    offered = [(found.pool, lots_of(found, ask, catalog, fleet.inventory, consumable)) for found, _ in usable]
+    seen = {found.pool: members for found, members in usable}
+    refused = nodes & nodes_with_faults(fleet) if ask.count == 0 else 0
+    result = enumerate_shapes(stocks_of(fleet, offered, ask, nodes & ~refused, seen), ask)
+    if refused:
+        result.refuse(enumerate_shapes(stocks_of(fleet, offered, ask, refused, seen), ask))
+    reached = [(pool, lot) for pool, lots in offered for lot in lots if fleet.nodes.reached(lot.reach) & seen[pool]]
     if not result.complete:
         uncertain = f"more than {MOST_SHAPES:,} different shapes would have to be told apart"
     elif not result.shapes:
@@ -196,7 +231,7 @@ def _by_device(
         unreachable=tuple(sorted(result.unreachable.items())[:_MOST_UNREACHABLE]),
         models=tuple(sorted({lot.kind[0] for _, lot in reached})),
         drivers=tuple(sorted({pool.driver for pool, _ in reached})),
-        matches=sum(len(found.matched) for found in usable),
+        matches=sum(len(found.matched) for found, _ in usable),
         errors=errors,
     )
 
@@ -227,7 +262,7 @@ def _by_example(
     models = sorted({name for name, _ in example_devices(inventory, catalog, alternative)})
     if models:
         return AlternativeShapes(
-            shapes=tuple(shape_of({model: ask.count or EVERY}) for model in models),
+            shapes=tuple(shape_of({model: ask.count}) for model in models),
             models=tuple(models),
             errors=errors,
             class_missing=matches.class_missing,
@@ -265,7 +300,6 @@ def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alterna
 def devices_for(fleet: Fleet, catalog: Catalog, alternative: Alternative, nodes: NodeSet) -> Iterator[tuple[str, Device]]:
     """The devices on `nodes` that pass the class's and the alternative's selectors, in the allocator's order, with models."""
     matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
-    for found in matches.pools:
+    for found, members in _usable(fleet, alternative, matches, nodes):
         models = catalog.models_in(found.pool, fleet.inventory)
-        if _allocates(found.pool, fleet.server.minor):
-            yield from ((models[item.name], item) for item in found.matched if fleet.nodes.reached(item.reach) & nodes)
+        yield from ((models[item.name], item) for item in found.matched if fleet.nodes.reached(item.reach) & members)
