@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,6 +13,7 @@ from tests.harness import review_of
 from webhook.engine import EngineSettings, admit, decide
 from webhook.fleet.build import build_fleet
 from webhook.model.finding import Decision, Finding, Severity
+from webhook.model.json_patch import apply_patch
 from webhook.model.meta import ObjectRef
 from webhook.model.workload_kinds import WorkloadKind
 from webhook.rulekit.policies import Checks, Header, Match, ModeCap, PolicySet
@@ -20,6 +22,8 @@ from webhook.rulekit.view import View
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}, "spec": {}}
+
+INJECTED = "fallgate.dev/injected"
 
 MakeRule = Callable[..., Rule]
 UseRules = Callable[..., None]
@@ -318,3 +322,80 @@ def test_both_calls_together_say_each_thing_once(use_rules: UseRules, a_rule: Ma
     use_rules()
     quiet = admit(review_of(POD), build_fleet([]), PolicySet(checks=(checks(),)), NOW).decision
     assert quiet.audit_annotations == {}
+
+
+def test_an_injected_object_that_is_applied_again_stays_as_it_is_stored() -> None:
+    ask = {"deviceClassName": "x", "allocationMode": "ExactCount", "count": 1}
+    authored = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "a"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": ask}]}},
+    }
+    listed = [{"name": "requested", **ask}, {"name": "other", **ask, "deviceClassName": "y"}]
+    spec = {"devices": {"requests": [{"name": "gpu", "firstAvailable": listed}]}}
+    entry = {"name": "gpu", "policy": "p@1234567", "exactly": ask, "author": "requested", "added": ["other"]}
+    record = json.dumps({"requests": [entry]})
+    stored = {**authored, "spec": spec, "metadata": {"name": "c", "namespace": "a", "annotations": {INJECTED: record}}}
+    world = build_fleet([])
+
+    def asked(phase: Any, new: Any = authored, operation: str = "UPDATE") -> Decision:
+        return decide(review_of(new, operation=operation, old=stored), world, PolicySet(), NOW, phase=phase)
+
+    restored = asked("mutate")
+    assert apply_patch(authored, restored.patch)["spec"] == spec
+    assert restored.audit_annotations == {"restored": "the stored spec of an injected object"}
+    assert asked("validate").patch == ()
+    other = {**authored, "spec": {"devices": {"requests": []}}}
+    assert asked("mutate", other).patch == ()
+    assert asked("mutate", operation="CREATE").patch == ()
+
+
+def test_a_quiet_rule_does_not_end_the_review(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(
+        a_rule("a-rule", alike_for_pods=True, mutate=lambda _view, _policy: Mutation()),
+        a_rule("b-rule", finding("warn", rule="b-rule"), alike_for_pods=True, mutate=label),
+    )
+    world = build_fleet([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}])
+    policies = PolicySet(checks=(checks(),))
+    for _ in range(2):
+        assert len(decide(review_of(POD), world, policies, NOW).warnings) == 1
+        assert len(decide(review_of(POD), world, policies, NOW, phase="mutate").patch) == 1
+
+
+def test_a_mutation_for_others_does_not_end_the_review(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", check=is_labelled, mutate=label))
+    elsewhere = checks("audit", "elsewhere", match=Match(device_classes=("x",)))
+    fleet = build_fleet([])
+    policies = PolicySet(checks=(elsewhere, checks("audit", "here")))
+    decision = decide(review_of(POD), fleet, policies, NOW)
+    assert [item.finding.detail for item in decision.findings] == []
+    assert len(decide(review_of(POD), fleet, policies, NOW, phase="mutate").would_patch) == 1
+
+
+def test_a_namespace_that_changes_its_labels_gets_another_plan(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(a_rule("some-rule", finding()))
+    policies = PolicySet(checks=(checks(),))
+
+    def effects(labels: dict[str, str] | None) -> list[str]:
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": labels}}
+        world = build_fleet([space] if labels is not None else [])
+        return [item.effect for item in decide(review_of(POD), world, policies, NOW).findings]
+
+    assert effects({}) == ["deny"]
+    assert effects({"fallgate.dev/mode": "warn"}) == ["warn"]
+    assert effects(None) == ["deny"]
+    assert effects(None) == ["deny"]
+    assert effects({"fallgate.dev/mode": "audit"}) == ["note"]
+
+
+def test_a_long_audit_annotation_is_cut(use_rules: UseRules, a_rule: MakeRule) -> None:
+    def noted(length: int) -> str:
+        use_rules(a_rule("some-rule", finding("note", detail="d" * length)))
+        return decide(review_of(POD), build_fleet([]), PolicySet(checks=(checks(),)), NOW).audit_annotations["findings"]
+
+    head = len("note some-rule/some-reason spec (enforce): ")
+    assert len(noted(4096 - head)) == 4096
+    assert noted(4096 - head).endswith("ddd")
+    assert len(noted(4097 - head)) == 4096
+    assert noted(4097 - head).endswith("...")
