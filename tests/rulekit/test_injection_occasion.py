@@ -197,6 +197,12 @@ def test_targets(body: Raw, targets: list[str], expected: bool) -> None:
     assert meant(occasion(body, policy_set=policies(tier(SLICE, targets=targets)))) is expected
 
 
+@pytest.mark.parametrize(("value", "expected"), [("true", False), ("false", True)])
+def test_claims_of_a_scheduler_that_is_not_known(value: str, expected: bool) -> None:
+    body = claim("c", annotations={"resource.kubernetes.io/extended-resource-claim": value})
+    assert meant(occasion(body)) is expected
+
+
 def test_namespaces_without_a_tier() -> None:
     untiered = policies(tier(SLICE, tiers=["", "prod"]))
     known = fleet_of(namespace())

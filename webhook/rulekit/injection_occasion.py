@@ -19,6 +19,8 @@ Target = Literal["generatedClaims", "claims", "templates"]
 #: Opt out (`none`), or choose a TierFallback by its name.
 FALLBACK_ANNOTATION: Final = "fallgate.dev/fallback"
 OPT_OUT: Final = "none"
+#: What a scheduler sets on the claims it makes for extended resources: it finds its requests by name and shape (KEP-5004).
+_EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 #: Controllers above a pod that are followed: pod, ReplicaSet, Deployment, and whatever made that.
 _MOST_CONTROLLERS: Final = 5
 
@@ -127,9 +129,12 @@ def _annotations(occasion: Occasion) -> Iterator[Mapping[str, str]]:
 
 
 def meant(occasion: Occasion) -> bool:
-    """Whether the policy is for this claim: by its targets, and by the author's choice, else by the namespace's tier."""
+    """Whether the policy is for this claim: by its targets, and by the author's choice, else by the namespace's tier.
+
+    Claims that are marked as a scheduler's own are left alone whoever sent them: not every scheduler is known to us.
+    """
     policy, chosen = occasion.policy, choice(occasion)
-    if occasion.target not in policy.targets:
+    if occasion.target not in policy.targets or occasion.source.meta.annotations.get(_EXTENDED_CLAIM) == "true":
         return False
     if chosen in ("", OPT_OUT) or _unknown_choice(occasion, chosen):
         return occasion.view.tier in policy.tiers
