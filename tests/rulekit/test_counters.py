@@ -32,8 +32,9 @@ TWO_CARDS = {0: 8, 1: 8}
 
 
 def test_what_is_free_costs_nothing() -> None:
-    stock = Stock(((A, 2),), (pool({0: 8}, (A, 0, 8, 3)),))
-    assert pays(stock, a=2)
+    stock = Stock(((A, 2), (B, 1)), (pool({0: 8}, (A, 0, 8, 3)),))
+    assert pays(stock, a=1)
+    assert pays(stock, a=2, b=1)
     assert pays(stock, a=3)
     assert not pays(stock, a=4)
 
@@ -67,6 +68,7 @@ def test_a_choice_that_leads_nowhere_is_taken_back() -> None:
 def test_several_of_one_lot() -> None:
     stock = Stock((), (pool({0: 8}, (A, 0, 2, 5)),))
     assert [pays(stock, a=number) for number in range(1, 6)] == [True, True, True, True, False]
+    assert not pays(Stock((), (pool({0: 100}, (A, 0, 2, 3)),)), a=4)
 
 
 def test_pools_have_budgets_of_their_own() -> None:
