@@ -160,8 +160,8 @@ def certainty_differs(world: World, answer: Answer, nodes: Iterable[str]) -> str
     expected = any(node.get("cel") for node in found) and not any("results" in node for node in found)
     actual = error_is_certain(world.fleet, world.claim.spec, world.fleet.nodes.named(wanted))
     if actual == expected or (expected and _left_open(world)):
-        return ""
-    return f"certain on {', '.join(sorted(wanted))}: judge {expected}, ours {actual}; {found}"
+        return expected, ""
+    return expected, f"certain on {', '.join(sorted(wanted))}: judge {expected}, ours {actual}; {found}"
 
 
 def _left_open(world: World) -> bool:
@@ -184,8 +184,10 @@ def _unsettled(case: Case) -> bool:
 
 
 def reachable_questions(world: World, rng: random.Random) -> Iterator[tuple[str, Raw, Shape]]:
-    """For some listed shapes of unconstrained requests: name, question, shape. Only the devices in question are left on a node;
-    one shape may have several questions, of which one has to be answered with that shape."""
+    """For some listed shapes of unconstrained requests: name, question, shape.
+
+    Only the devices in question can be had on a node. Of the questions of one name one has to be answered with the shape.
+    """
     if world.claim.spec.constraints or any(_keeps_off(world)) or _unsettled(world.case):
         return
     for request in world.claim.spec.requests:
@@ -249,9 +251,12 @@ def _affordable(case: Case, kept: set[tuple[str, str, str]]) -> bool:
 
 
 def _without_others(case: Case, kept: set[tuple[str, str, str]]) -> Iterator[Raw]:
+    """The slices with all other devices tainted: taken out, they would change who sees which slice."""
+    taken = {"taints": [{"key": "taken", "effect": "NoSchedule"}]}
     for item in case.slices:
         spec = item["spec"]
-        devices = [one for one in spec["devices"] if (spec["driver"], spec["pool"]["name"], one["name"]) in kept]
+        pool = (spec["driver"], spec["pool"]["name"])
+        devices = [one if (*pool, one["name"]) in kept else one | taken for one in spec["devices"]]
         yield {**item, "spec": {**spec, "devices": devices}}
 
 
@@ -259,7 +264,7 @@ def _raw_alternative(claim: Raw, name: str, pointer: str) -> Raw:
     where: Any = claim
     for step in pointer.strip("/").split("/"):
         where = where[int(step)] if isinstance(where, list) else where[step]
-    return {key: value for key, value in where.items() if key != "name"}
+    return {key: value for key, value in where.items() if key not in ("name", "tolerations")}
 
 
 def handed_out(world: World, answer: Answer, shape: Shape) -> bool:
@@ -274,7 +279,12 @@ def handed_out(world: World, answer: Answer, shape: Shape) -> bool:
     return False
 
 
-def describe(answer: Answer, counts: Counter[str]) -> None:
+def gave_up(answer: Answer) -> bool:
+    """Whether the allocator took too long: then it has said nothing."""
+    return any("operation aborted" in node.get("error", "") for node in answer["nodes"])
+
+
+def count_nodes(answer: Answer, counts: Counter[str]) -> None:
     """Counts what the oracle said, node by node."""
     for node in answer["nodes"]:
         kind = "results" if "results" in node else "CEL error" if node.get("cel") else "error" if "error" in node else "no fit"

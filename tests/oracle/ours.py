@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from webhook.cel import CelError, Selector, compile_selector
+from webhook.cel import CelError, Outcome, Selector, compile_selector
 from webhook.model.device import Device, Reach
 from webhook.model.device_reading import read_device
 
@@ -18,19 +18,27 @@ def to_device(described: Mapping[str, Any]) -> Device:
 
 
 def selector_answer(expression: str, devices: Iterable[Device]) -> dict[str, Any]:
-    """What we say of a selector: {"compile"} or {"verdict", "maxCost", "cost"}; costs are left out where we have none."""
+    """What we say of a selector: {"compile"} or {"verdict", "maxCost", "cost"}, as the oracle has it."""
     selector = compile_selector(expression)
     if not isinstance(selector, Selector):
         return {"compile": "; ".join(problem.message for problem in selector)}
-    verdicts = []
+    verdicts, costs = [], []
     for device in devices:
-        outcome = selector.against(device)
-        verdicts.append(f"error: {outcome.message}" if isinstance(outcome, CelError) else outcome.value)
-    return {"verdict": verdicts}
+        outcome, cost = selector.cost(device)
+        # The fast way and the one that counts costs have to agree.
+        verdicts.append(
+            _word(outcome) if outcome == selector.against(device) else f"{_word(outcome)} only when costs are counted"
+        )
+        costs.append(cost)
+    return {"verdict": verdicts, "maxCost": selector.max_cost, "cost": costs}
+
+
+def _word(outcome: Outcome) -> str:
+    return f"error: {outcome.message}" if isinstance(outcome, CelError) else outcome.value
 
 
 def outcomes(answer: Mapping[str, Any]) -> list[str]:
     """What of an answer has to be the same: "compile error", or match, no match or error for each device."""
     if answer.get("compile"):
         return ["compile error"]
-    return [verdict.partition(":")[0] for verdict in answer["verdict"]]
+    return [verdict.partition(":")[0] if verdict.startswith("error") else verdict for verdict in answer["verdict"]]

@@ -1,36 +1,64 @@
 """The live comparison with Kubernetes' own libraries: `make parity`, or `python -m tests.oracle.parity`.
 
-Random selectors on random devices, then random fleets and claims. Every run has fresh ones; PARITY_SEED repeats a run,
-PARITY_EXPRESSIONS (200,000) and PARITY_CASES (20,000) say how many. Ends with 1 when something differs.
+Random selectors on random devices, then random clusters and claims. Every run has fresh ones: PARITY_SEED repeats a run,
+PARITY_EXPRESSIONS (200,000) and PARITY_CASES (20,000) say how many. Ends with 1 when something differs, with 2 when there is
+nobody to ask.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tests.oracle.client import Oracle, OracleMissing
+from tests.oracle.allocation import (
+    World,
+    certainty_differs,
+    count_nodes,
+    gave_up,
+    handed_out,
+    question,
+    reachable_questions,
+    unsound,
+    world_of,
+)
+from tests.oracle.client import VERSION, Oracle, OracleMissing
 from tests.oracle.expressions import devices, expressions
+from tests.oracle.fleets import random_case
 from tests.oracle.ours import outcomes, selector_answer, to_device
 
-#: Differences that are shown.
+#: What we say instead of a traceback.
+_CRASHED = re.compile(r"internal error: \w+$")
+#: Differences that are shown of each comparison.
 _SHOWN = 20
 
 
 def main() -> int:
     """Runs both comparisons; the exit status."""
     seed = int(os.environ.get("PARITY_SEED") or random.SystemRandom().randrange(2**32))
-    print(f"PARITY_SEED={seed}", flush=True)
+    say(f"judge: k8s.io/dynamic-resource-allocation v{VERSION}; PARITY_SEED={seed}")
     try:
         with Oracle() as oracle:
-            return int(compare_selectors(oracle, int(os.environ.get("PARITY_EXPRESSIONS", "200000")), seed) > 0)
+            selectors = compare_selectors(oracle, int(os.environ.get("PARITY_EXPRESSIONS", "200000")), seed)
+            allocations = compare_allocations(oracle, int(os.environ.get("PARITY_CASES", "20000")), seed)
     except OracleMissing as missing:
-        print(f"no live comparison here: {missing}")
+        say(f"no live comparison here: {missing}")
         return 2
+    return 1 if selectors or allocations else 0
+
+
+def say(text: str) -> None:
+    """One line for whoever waits."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+# Selectors.
 
 
 def selector_questions(number: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -44,34 +72,86 @@ def compare_selectors(oracle: Oracle, number: int, seed: int) -> int:
     """Compares outcomes and costs of `number` random selectors; prints counts; returns the number of differences."""
     counts: Counter[str] = Counter()
     differences = 0
-    for question, judged in oracle.stream(selector_questions(number, seed)):
-        ours = selector_answer(question["expression"], map(to_device, question["devices"]))
-        found = list(_differing(judged, ours, counts))
+    for asked, judged in oracle.stream(selector_questions(number, seed)):
+        ours = selector_answer(asked["expression"], map(to_device, asked["devices"]))
+        found = list(selector_differs(judged, ours, counts))
         differences += bool(found)
         if found and differences <= _SHOWN:
-            print(
-                f"{', '.join(found)}: {question['expression']!r}\n  judge {judged}\n  ours  {ours}\n  on {question['devices']}"
-            )
-    print(f"selectors: {number:,} asked, {differences:,} differ")
-    for name in sorted(counts):
-        print(f"  {name}: {counts[name]:,}")
+            say(f"{', '.join(found)}: {asked['expression']!r}\n  judge {judged}\n  ours  {ours}\n  {json.dumps(asked)}")
+    _report("selectors", number, differences, counts)
     return differences
 
 
-def _differing(judged: dict[str, Any], ours: dict[str, Any], counts: Counter[str]) -> Iterator[str]:
+def selector_differs(judged: dict[str, Any], ours: dict[str, Any], counts: Counter[str]) -> Iterator[str]:
+    """What differs between two answers; counts what was compared."""
     expected, actual = outcomes(judged), outcomes(ours)
     counts.update(f"judge says {outcome}" for outcome in expected)
     counts["outcomes equal"] += expected == actual
     if expected != actual:
         yield "outcome"
+    if any(map(_CRASHED.search, (*ours.get("verdict", ()), ours.get("compile", "")))):
+        yield "our own error"
     if judged.get("compile") or ours.get("compile"):
         return
+    counts["accepted by both"] += 1
     counts["messages equal"] += judged["verdict"] == ours["verdict"]
     for name in ("maxCost", "cost"):
-        if name in ours:
-            counts[f"{name} equal"] += judged[name] == ours[name]
-            if judged[name] != ours[name]:
-                yield name
+        counts[f"{name} equal"] += judged[name] == ours[name]
+        if judged[name] != ours[name]:
+            yield name
+
+
+# Allocations.
+
+
+def compare_allocations(oracle: Oracle, number: int, seed: int) -> int:
+    """Compares shapes and certain errors in `number` random cases; prints counts; returns the number of differences."""
+    counts: Counter[str] = Counter()
+    differences = 0
+    for i in range(number):
+        name = f"{seed}-{i}"
+        for found in case_differs(oracle, name, counts):
+            differences += 1
+            if differences <= _SHOWN:
+                say(f"case {name}: {found}")
+    _report("allocations", number, differences, counts)
+    return differences
+
+
+def case_differs(oracle: Oracle, name: str, counts: Counter[str]) -> Iterator[str]:
+    """What differs in the case of that name."""
+    rng = random.Random(name)
+    world = world_of(random_case(rng))
+    nodes = [node["metadata"]["name"] for node in world.case.nodes]
+    for idle in (False, True):
+        answer = oracle.ask({"id": name, **question(world.case, idle=idle)})
+        if gave_up(answer):
+            counts["the judge gave up"] += 1
+            continue
+        count_nodes(answer, counts)
+        yield from unsound(world, answer)
+        if idle:
+            for some in (nodes, nodes[:1]):
+                expected, differs = certainty_differs(world, answer, some)
+                counts["certain errors" if expected else "no certain error"] += 1
+                if differs:
+                    yield differs
+    yield from _unreached(oracle, world, rng, counts)
+
+
+def _unreached(oracle: Oracle, world: World, rng: random.Random, counts: Counter[str]) -> Iterator[str]:
+    reached: dict[str, bool] = {}
+    for name, asked, shape in reachable_questions(world, rng):
+        if not reached.get(name):
+            reached[name] = handed_out(world, oracle.ask({"id": name, **asked}), shape)
+    counts["shapes handed out"] += sum(reached.values())
+    yield from (f"{name} is listed and never handed out" for name, found in reached.items() if not found)
+
+
+def _report(what: str, number: int, differences: int, counts: Counter[str]) -> None:
+    say(f"{what}: {number:,} asked, {differences:,} differ")
+    for name in sorted(counts):
+        say(f"  {name}: {counts[name]:,}")
 
 
 if __name__ == "__main__":
