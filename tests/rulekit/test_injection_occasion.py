@@ -126,10 +126,10 @@ def test_nothing_else_is_an_occasion() -> None:
 
 def test_claims_to_come() -> None:
     found = to_come(template("t"), fleet())
-    assert (found.target, found.pod, found.pod_claim) == ("generatedClaims", None, "")
+    assert (found.target, found.pod, found.pod_claim, found.any_pod) == ("generatedClaims", None, "", True)
     workload = controller("Deployment", "d", pod_spec(templates={"gpu": "one-gpu"}), pod_meta={"labels": {"a": "b"}})
     found = to_come(workload, fleet(template("one-gpu")))
-    assert (found.target, found.pod_claim) == ("generatedClaims", "gpu")
+    assert (found.target, found.pod_claim, found.any_pod) == ("generatedClaims", "gpu", False)
     assert found.pod is not None
     assert found.pod.meta.labels == {"a": "b"}
 
@@ -263,6 +263,7 @@ def test_queue_managers(body: Raw, known: Fleet) -> None:
     [
         fleet(trainer(labels={"other": "q"})),
         fleet(trainer(ownerReferences=owned_by("Job", "j", "u-2"))),
+        fleet(trainer(ownerReferences=owned_by("Job", "j", "u-2")), owner("Job", "j", "u-2")),
         fleet(trainer(ownerReferences=owned_by("Job", "j", "u-2")), owner("Job", "j", "u-2", above="u-3")),
         # controllers that own each other
         fleet(trainer(ownerReferences=owned_by("Job", "j", "u-2")), owner("Job", "j", "u-2", above="u-2")),
