@@ -15,8 +15,8 @@ from webhook.model.json_patch import apply_patch
 from webhook.policyfile import parse_policies
 
 #: The cases whose rules exist. Of the others it is only asked that nothing fails.
-ANSWERED = {"P01", "P03", "P16", "P18", "P19", "P20", "P21", "P22", "P23", "P25", "P28", "X07"} | {
-    case.id for case in cases() if case.id[0] in "DH"
+ANSWERED = {"P01", "P03", "P04", "P05", "P16", "P18", "P19", "P20", "P21", "P22", "P23", "P25", "P28", "X07"} | {
+    case.id for case in cases() if case.id[0] in "DHKL"
 }
 VERSIONS = ("v1", "v1beta2", "v1beta1")
 

@@ -1,7 +1,8 @@
 """A selector that raises an error on a device it is asked about.
 
-Reads:    the selectors of every alternative and of its class, against every known device
-Allows:   selectors that match or do not match; errors on devices that a class selector has ruled out before
+Reads:    the selectors of every alternative and of its class, or of the DeviceClass under review, against every known device
+Allows:   selectors that match or do not match; errors on devices that a class selector has ruled out before, and on those of
+          nodes that the claim's pod cannot get
 Because:  an error is not "no match": the scheduler gives up on the pod as soon as it looks at the erring device, also when
           another alternative or another node would do (kubernetes issue 135184)
 """
@@ -9,58 +10,139 @@ Because:  an error is not "no match": the scheduler gives up on the pod as soon 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from webhook.fleet.matching import DeviceError
-from webhook.model.claim import Alternative, ClaimSpec
-from webhook.model.finding import Finding
-from webhook.model.pointer import field_path
+from webhook.cel import Selector, compile_selector
+from webhook.fleet.fleet import Fleet
+from webhook.fleet.inventory import Inventory
+from webhook.fleet.matching import DeviceError, compile_all
+from webhook.model.claim import Alternative, ClaimSpec, Request
+from webhook.model.device import DeviceClass
+from webhook.model.finding import Finding, Severity
+from webhook.model.pointer import field_path, join
 from webhook.rulekit.certainty import error_is_certain
+from webhook.rulekit.near_misses import candidates
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.selector_hints import hint
+from webhook.rulekit.selections import errors_on, own_selections, texts_of
+from webhook.rulekit.selector_hints import ACCESSOR, IS_CAPACITY, VERSION_AS_TEXT, Fault, fault_of, hint, version_as_text
 from webhook.rulekit.view import View
 
-REASON = "cel-runtime-error"
+CERTAIN, PARTIAL = "cel-runtime-error", "cel-runtime-error-partial"
 
 _CERTAIN = "no node gets past it, so no pod with this claim is ever scheduled"
+_CERTAIN_CLASS = "no node gets past it, so no claim of this class is ever allocated"
 _POSSIBLE = "other nodes may do, but the scheduler gives up on the pod as soon as it looks at such a device"
 
 
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    """The errors of the selectors that are written at one place."""
+
+    path: str
+    errors: tuple[DeviceError, ...]
+
+
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
-    """One finding per alternative whose selectors err on a known device: it may deny when no node gets past an error."""
-    spec = view.claim_spec
-    if spec is None:
+    """Findings per alternative, or class, whose selectors err on a known device: they may deny when no node gets past it."""
+    if isinstance(view.subject, DeviceClass):
+        yield from _of_class(view, view.subject)
+    elif view.claim_spec is not None:
+        yield from _of_claim(view, view.claim_spec)
+        yield from _never_true(view)
+
+
+def _of_claim(view: View, spec: ClaimSpec) -> Iterator[Finding]:
+    fleet = view.fleet
+    for alternative in (alternative for request in spec.requests for alternative in request.alternatives):
+        place = field_path(join(alternative.pointer, "deviceClassName"))
+        broken = _broken_class(fleet, alternative)
+        if broken:
+            certain = error_is_certain(fleet, spec, view.feasible)
+            detail = f"DeviceClass {alternative.device_class} has a selector that does not compile: {broken}"
+            yield _finding(view, certain, place, f"{detail}; {_CERTAIN if certain else _POSSIBLE}", "correct the class")
+        errors = errors_on(fleet, fleet.inventory.match(alternative.device_class, texts_of(alternative)), view.feasible)
+        if errors:
+            certain = error_is_certain(fleet, spec, view.feasible)
+            for selector in alternative.selectors:
+                if selector.expression == errors[0].expression:
+                    place = field_path(selector.pointer)
+            yield from _findings(view, certain, _Errors(place, errors), _CERTAIN if certain else _POSSIBLE)
+
+
+def _broken_class(fleet: Fleet, alternative: Alternative) -> str:
+    """What is wrong with a class that does not compile: to the scheduler an error like any other."""
+    device_class = fleet.inventory.classes.get(alternative.device_class)
+    _, problems = compile_all(device_class.selectors if device_class is not None else ())
+    return problems[0].message if problems else ""
+
+
+def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
+    """A class is judged by the claim that asks for one device of it, as if it were there already."""
+    inventory = Inventory(view.fleet.inventory.pools, {**view.fleet.inventory.classes, device_class.name: device_class})
+    errors = errors_on(view.fleet, inventory.match(device_class.name), view.fleet.nodes.all)
+    if not errors:
         return
-    for alternative, errors in _erring(view, spec):
-        certain = error_is_certain(view.fleet, spec, view.feasible)
-        error = errors[0]
-        yield Finding(
-            rule=RULE.id,
-            reason=REASON,
-            severity="deny" if certain else "warn",
-            headline=f'{view.kind} "{view.meta.display_name}" cannot be scheduled: a selector raises an error',
-            path=_place(alternative, error),
-            detail=f"{error.message}, on {_devices(errors)}; {_CERTAIN if certain else _POSSIBLE}",
-            remedy=hint(error),
-        )
+    one = Alternative(name="", device_class=device_class.name, pointer="/spec")
+    spec = ClaimSpec(pointer="/spec", requests=(Request(name="one", pointer="/spec", form="exactly", alternatives=(one,)),))
+    certain = error_is_certain(replace(view.fleet, inventory=inventory), spec, view.fleet.nodes.all)
+    at = device_class.selectors.index(errors[0].expression)
+    place = field_path(f"/spec/selectors/{at}/cel/expression")
+    yield from _findings(view, certain, _Errors(place, errors), _CERTAIN_CLASS if certain else _POSSIBLE)
 
 
-def _erring(view: View, spec: ClaimSpec) -> Iterator[tuple[Alternative, tuple[DeviceError, ...]]]:
-    for request in spec.requests:
-        for alternative in request.alternatives:
-            texts = tuple(selector.expression for selector in alternative.selectors)
-            found = view.fleet.inventory.match(alternative.device_class, texts)
-            errors = tuple(error for pool in found.pools for error in pool.errors)
-            if errors:
-                yield alternative, errors
+def _findings(view: View, certain: bool, found: _Errors, outlook: str) -> Iterator[Finding]:
+    error = found.errors[0]
+    fault = fault_of(error)
+    detail = f"{error.message}, on {_devices(found.errors)}; {outlook}"
+    yield _finding(view, certain, found.path, detail, "" if fault is not None else hint(error))
+    if fault is not None:
+        yield _diagnosis(view, "deny" if certain else "warn", found.path, fault)
 
 
-def _place(alternative: Alternative, error: DeviceError) -> str:
-    """The selector that errs, or the class when it is one of the class's own."""
-    for selector in alternative.selectors:
-        if selector.expression == error.expression:
-            return field_path(selector.pointer)
-    return field_path(f"{alternative.pointer}/deviceClassName")
+def _finding(view: View, certain: bool, path: str, detail: str, remedy: str) -> Finding:
+    return Finding(
+        rule=RULE.id,
+        reason=CERTAIN if certain else PARTIAL,
+        severity="deny" if certain else "warn",
+        headline=_headline(view),
+        path=path,
+        detail=detail,
+        remedy=remedy,
+    )
+
+
+def _diagnosis(view: View, severity: Severity, path: str, fault: Fault) -> Finding:
+    return Finding(
+        rule=RULE.id,
+        reason=fault.reason,
+        severity=severity,
+        headline=_headline(view),
+        path=path,
+        detail=fault.detail,
+        remedy=fault.remedy,
+    )
+
+
+def _headline(view: View) -> str:
+    what = "cannot serve claims" if view.kind == "DeviceClass" else "cannot be scheduled"
+    return f'{view.kind} "{view.meta.display_name}" {what}: a selector raises an error'
+
+
+def _never_true(view: View) -> Iterator[Finding]:
+    """A text on the left of a version is no error, and never equal."""
+    for found in own_selections(view):
+        if found.matches.count or found.matches.problems or any(pool.errors for pool in found.matches.pools):
+            continue
+        for selector in found.alternative.selectors:
+            compiled = compile_selector(selector.expression)
+            devices = candidates(view.fleet.inventory, found.alternative.device_class)
+            faults = (version_as_text(compiled, device) for device in devices) if isinstance(compiled, Selector) else iter(())
+            fault = next((item for item in faults if item is not None), None)
+            if fault is not None:
+                yield _diagnosis(
+                    view, "warn", field_path(selector.pointer), replace(fault, detail=f"{fault.detail}: never equal")
+                )
 
 
 def _devices(errors: tuple[DeviceError, ...]) -> str:
@@ -73,7 +155,13 @@ def _devices(errors: tuple[DeviceError, ...]) -> str:
 RULE = Rule(
     id="cel-runtime-error",
     policy_kind="Checks",
-    subjects=frozenset({"ResourceClaim", "ResourceClaimTemplate"}),
-    reasons=(Reason(id=REASON, severity="deny", summary="a selector raises a CEL error on a device"),),
+    subjects=frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"}),
+    reasons=(
+        Reason(id=CERTAIN, severity="deny", summary="a selector raises a CEL error that no node gets past"),
+        Reason(id=PARTIAL, severity="warn", summary="a selector raises a CEL error on some devices"),
+        Reason(id=IS_CAPACITY, severity="deny", summary="a selector looks among the attributes for what is a capacity"),
+        Reason(id=ACCESSOR, severity="deny", summary="a selector names the type of a value, as a slice does"),
+        Reason(id=VERSION_AS_TEXT, severity="deny", summary="a selector compares a version with a text"),
+    ),
     check=check,
 )
