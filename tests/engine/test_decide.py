@@ -131,13 +131,19 @@ def crash(_view: View, _policy: object) -> Iterator[Finding]:
 
 def test_a_crash_is_answered_by_the_stance_and_hides_nothing(use_rules: UseRules, a_rule: MakeRule) -> None:
     use_rules(a_rule("some-rule", check=crash), a_rule("z-rule", finding("warn", rule="z-rule")))
+    apology = "Fallgate could not judge this object because of a fault of its own; its log has the details"
     decision = answer(checks())
     assert decision.allowed
-    assert decision.internal_error == "rule some-rule (policy p@1234567) failed: ZeroDivisionError: by zero"
+    line = crash.__code__.co_firstlineno + 2
+    assert decision.internal_error == (
+        f"rule some-rule (policy p@1234567) failed: ZeroDivisionError: by zero (test_decide.py:{line} in crash)"
+    )
+    assert "warn z-rule/some-reason" in decision.audit_annotations["findings"]
+    assert decision.warnings[-1] == apology
     assert [item.finding.rule for item in decision.findings] == ["some-rule", "z-rule"]
     refused = answer(checks(), settings=EngineSettings(stance="deny"))
     assert (refused.allowed, refused.code) == (False, 500)
-    assert refused.message == ("Fallgate could not judge this object because of a fault of its own; its log has the details")
+    assert refused.message == apology
 
 
 def test_a_crash_beside_a_denial_stays_a_denial(use_rules: UseRules, a_rule: MakeRule) -> None:
@@ -198,7 +204,7 @@ def test_a_mutation_that_crashes_changes_nothing(use_rules: UseRules, a_rule: Ma
     decision = answer(checks(), phase="mutate")
     assert decision.allowed
     assert decision.patch == ()
-    assert decision.internal_error == "rule some-rule (policy p@1234567) failed: KeyError: 'x'"
+    assert decision.internal_error.startswith("rule some-rule (policy p@1234567) failed: KeyError: 'x' (test_decide.py:")
 
 
 def test_a_denied_object_is_not_patched(use_rules: UseRules, a_rule: MakeRule) -> None:

@@ -9,13 +9,13 @@ from typing import Literal
 from webhook.engine.annotations import audit_annotations
 from webhook.engine.boundary import not_judged, passes_by
 from webhook.engine.evaluate import Outcome, as_if_mutated, patched_view, run_checks, run_mutations
+from webhook.engine.faults import fault_text, with_faults
 from webhook.engine.modes import stricter
 from webhook.engine.plan import Plan, plan_for
 from webhook.engine.render import denial, warning_lines
 from webhook.engine.settings import DEFAULTS, EngineSettings
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision, Judged
-from webhook.model.meta import ObjectRef
 from webhook.model.review import Review
 from webhook.rulekit.injection import restore, strip_forged
 from webhook.rulekit.policies import PolicySet
@@ -24,8 +24,8 @@ from webhook.rulekit.view import View
 
 ALLOW = Decision(allowed=True)
 
-#: HTTP codes of a denial: Forbidden, and InternalServerError when it is our own fault.
-FORBIDDEN, INTERNAL = 403, 500
+#: The HTTP code of a denial.
+FORBIDDEN = 403
 
 
 def decide(
@@ -44,10 +44,14 @@ def decide(
     try:
         return _decide(review, fleet, policies, now, phase, settings)
     except Exception as crash:  # noqa: BLE001 - total by contract
-        return _faulty([f"{type(crash).__name__}: {crash}"], (), (), settings)
+        return with_faults(ALLOW, [fault_text(crash)], settings)
 
 
 def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, phase: str, settings: EngineSettings) -> Decision:
+    """In order: what passes unread; the restore of what was injected; per subject, what is not judged, then the mutating
+    call's changes (`_mutated`: forged records taken off, then mutating rules) or the changes that modes hold back, then the
+    checks of this phase; last, everything put together.
+    """
     if passes_by(review, settings):
         return ALLOW
     subjects = read_subjects(review.group, review.kind, review.object, policies.workload_kinds)
@@ -84,11 +88,9 @@ def _mutated(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome)
 def _decision(outcome: Outcome, policies: PolicySet, settings: EngineSettings) -> Decision:
     if outcome.empty:
         return ALLOW
-    judged, wanted = _distinct(outcome.judged), tuple(outcome.wanted)
-    if outcome.crashes:
-        return _faulty(outcome.crashes, judged, wanted, settings)
+    judged = _distinct(outcome.judged)
     denied = any(item.effect == "deny" for item in judged)
-    return Decision(
+    decision = Decision(
         allowed=not denied,
         code=FORBIDDEN if denied else 200,
         message=denial(judged, help_line=settings.help) if denied else "",
@@ -97,9 +99,10 @@ def _decision(outcome: Outcome, policies: PolicySet, settings: EngineSettings) -
         patch=() if denied else tuple(outcome.patch),
         would_patch=tuple(outcome.would_patch),
         audit_annotations=audit_annotations(judged, tuple(outcome.would_patch), policies),
-        wanted=wanted,
+        wanted=tuple(outcome.wanted),
         help=settings.help,
     )
+    return with_faults(decision, outcome.crashes, settings) if outcome.crashes else decision
 
 
 def _distinct(found: Iterable[Judged]) -> tuple[Judged, ...]:
@@ -111,25 +114,3 @@ def _distinct(found: Iterable[Judged]) -> tuple[Judged, ...]:
         if key not in best or stricter(item.effect, best[key].effect):
             best[key] = item
     return tuple(best[key] for key in sorted(best))
-
-
-def _faulty(
-    crashes: list[str],
-    judged: tuple[Judged, ...],
-    wanted: tuple[ObjectRef, ...],
-    settings: EngineSettings,
-) -> Decision:
-    """Our own fault: what other rules denied stays denied; otherwise the stance answers, without a change to the object."""
-    denied = any(item.effect == "deny" for item in judged)
-    refused = denied or settings.stance == "deny"
-    apology = "Fallgate could not judge this object because of a fault of its own; its log has the details"
-    return Decision(
-        allowed=not refused,
-        code=(FORBIDDEN if denied else INTERNAL) if refused else 200,
-        message=(denial(judged, help_line=settings.help) if denied else apology) if refused else "",
-        findings=judged,
-        warnings=warning_lines(judged),
-        wanted=wanted,
-        help=settings.help,
-        internal_error="; ".join(crashes),
-    )

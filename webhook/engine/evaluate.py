@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from webhook.engine.effects import not_done, weighed
 from webhook.engine.exemptions import apply_exemptions
-from webhook.engine.modes import capped
+from webhook.engine.faults import fault_text
 from webhook.engine.plan import Plan, Step
 from webhook.engine.quiet import is_quiet, quiet_steps
 from webhook.engine.settings import EngineSettings
-from webhook.model.finding import Finding, Judged, Mode, PatchOp
+from webhook.model.finding import Finding, Judged, PatchOp
 from webhook.model.json_patch import apply_patch
 from webhook.model.meta import ObjectRef
 from webhook.rulekit.matching import asks_fit
-from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Mutation
 from webhook.rulekit.subject import read_subject
 from webhook.rulekit.view import View
@@ -39,14 +39,16 @@ class Outcome:
 
 def run_checks(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome) -> None:
     """Ask every rule that is switched on for this object in this phase."""
-    quiet = quiet_steps(view, plan, plan.checks)
+    if not plan.checks:
+        return
+    quiet = quiet_steps(view, plan).checks
     for step in plan.checks:
-        if (quiet is not None and id(step) in quiet) or not asks_fit(step.policy.header.match, view):
+        if id(step) in quiet or not asks_fit(step.policy.header.match, view):
             continue
         findings = _findings(step, view, outcome)
         for finding in findings:
             _judge(step, finding, view, settings, outcome)
-        if quiet is not None and not findings and not outcome.crashes and is_quiet(step, view):
+        if not findings and not outcome.crashes and is_quiet(step, view):
             quiet.add(id(step))
 
 
@@ -55,16 +57,17 @@ def run_mutations(view: View, plan: Plan, settings: EngineSettings, outcome: Out
 
     Under enforce the operations go into the patch; otherwise into what would have been patched.
     """
-    quiet = quiet_steps(view, plan, plan.mutations)
+    if not plan.mutations:
+        return view
+    quiet = quiet_steps(view, plan).mutations
     for step in plan.mutations:
-        # A mutation that has nothing to change is its own kind of silence: marked by the negative of the step.
-        if (quiet is not None and -id(step) in quiet) or not asks_fit(step.policy.header.match, view):
+        if id(step) in quiet or not asks_fit(step.policy.header.match, view):
             continue
         mutation = _mutate(step, view, outcome)
-        if quiet is not None and mutation == NOTHING and not outcome.crashes and is_quiet(step, view):
-            quiet.add(-id(step))
+        if mutation == NOTHING and not outcome.crashes and is_quiet(step, view):
+            quiet.add(id(step))
         for finding in mutation.findings:
-            said = _not_applied(finding) if step.mode == "warn" and mutation.ops else finding
+            said = not_done(finding) if step.mode == "warn" and mutation.ops else finding
             _judge(step, said, view, settings, outcome)
         if mutation.ops and step.mode == "enforce":
             outcome.patch.extend(mutation.ops)
@@ -120,39 +123,10 @@ def _mutate(step: Step, view: View, outcome: Outcome) -> Mutation:
 
 
 def _crash_text(step: Step, crash: Exception) -> str:
-    return f"rule {step.rule.id} (policy {step.policy.header.label}) failed: {type(crash).__name__}: {crash}"
+    return f"rule {step.rule.id} (policy {step.policy.header.label}) failed: {fault_text(crash)}"
 
 
 def _judge(step: Step, finding: Finding, view: View, settings: EngineSettings, outcome: Outcome) -> None:
-    finding = replace(finding, policy=step.policy.header.label)
-    policy = step.policy
-    if isinstance(policy, Checks):
-        wish = policy.rules.get(finding.reason, policy.rules.get(finding.rule))
-        if wish == "off":
-            return
-        if wish is not None:
-            finding = replace(finding, severity=wish)
-    effect = capped(finding.severity, _pinned(step, finding, view))
-    if effect is None:
-        return
-    if effect == "deny" and step.rule.reads_fleet and _stale(view, settings):
-        effect = "warn"
-    outcome.judged.extend(apply_exemptions(view, Judged(finding=finding, mode=step.mode, effect=effect)))
-
-
-def _pinned(step: Step, finding: Finding, view: View) -> Mode:
-    """Audit at most for what is newer than the revision the policies pin, so that an upgrade breaks nobody."""
-    pins = [checks.revision for checks in view.policies.checks if checks.revision is not None]
-    since = next((reason.since for reason in step.rule.reasons if reason.id == finding.reason), (0, 0))
-    return "audit" if pins and since > min(pins) else step.mode
-
-
-def _stale(view: View, settings: EngineSettings) -> bool:
-    as_of = view.fleet.as_of
-    return as_of is not None and view.now - as_of > settings.stale_after
-
-
-def _not_applied(finding: Finding) -> Finding:
-    """In warn mode a change is not made: what it would have been is a warning, whatever its own weight."""
-    severity = "warn" if finding.severity == "note" else finding.severity
-    return replace(finding, severity=severity, detail=f"not done in warn mode: {finding.detail}")
+    judged = weighed(step, finding, view, settings)
+    if judged is not None:
+        outcome.judged.extend(apply_exemptions(view, judged))

@@ -1,4 +1,4 @@
-"""Which mode applies to a finding, and what the finding then comes to. The only place where modes are applied."""
+"""Which mode a policy has in a namespace, and the most that a mode lets a finding do. `effects` applies it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ and gone with it; what a rule did find is never remembered, because messages nam
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from dataclasses import dataclass, field
 
 from webhook.engine.plan import Plan, Step
 from webhook.fleet.memo import remembered
@@ -14,17 +14,25 @@ from webhook.model.pod import Pod
 from webhook.rulekit.likeness import pod_likeness
 from webhook.rulekit.view import View
 
-#: Steps of a plan, by identity.
-Quiet: TypeAlias = "set[int]"
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """What is known of the likes of one pod under one plan: the steps whose check, and whose mutation, has nothing to say.
+
+    Steps are known by their identity, which holds as long as the plan does: it is kept here.
+    """
+
+    plan: Plan | None = None
+    checks: set[int] = field(default_factory=set)
+    mutations: set[int] = field(default_factory=set)
 
 
-def quiet_steps(view: View, plan: Plan, steps: tuple[Step, ...]) -> Quiet | None:
-    """The steps that need not be asked; add to it what turns out to be quiet. None when nothing can be known so."""
-    if not steps or not isinstance(view.subject, Pod):
-        return None
-    # The plan is part of what is kept: its identity cannot come to mean another plan.
-    kept: tuple[Plan, Quiet] = remembered(view.fleet.memo, (id(plan), pod_likeness(view.subject)), lambda: (plan, set()))
-    return kept[1]
+def quiet_steps(view: View, plan: Plan) -> Quiet:
+    """What is known of pods like the one under review; add to it what turns out. For other objects nothing is ever known."""
+    if not isinstance(view.subject, Pod):
+        return Quiet()
+    known: Quiet = remembered(view.fleet.memo, (id(plan), pod_likeness(view.subject)), lambda: Quiet(plan))
+    return known
 
 
 def is_quiet(step: Step, view: View) -> bool:

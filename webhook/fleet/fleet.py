@@ -29,7 +29,8 @@ class Fleet:
     """A snapshot. Mappings are keyed by (namespace, name), `controllers` by uid, `quotas` by namespace.
 
     `observed` names the kinds that were really looked at: an empty mapping of an observed kind means that there are none, of
-    any other that we do not know. `memo` is for what was found out about this very snapshot. `as_of` is the instant up to which the facts are known to hold, None for a folder.
+    any other that we do not know. `as_of` is the instant up to which the facts are known to hold, None for a folder. `memo` is
+    for what was found out about this very snapshot.
     """
 
     server: Server = field(default_factory=Server)

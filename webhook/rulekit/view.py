@@ -6,7 +6,6 @@ not find is in `wanted`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -33,8 +32,7 @@ class PodClaimSource:
     """What an entry of a pod's spec.resourceClaims leads to.
 
     `state`: "template" and "claim" when it was found (then `spec` is set), "missing" when it is named but not known, "unknown"
-    when the entry refers to something we do not know how to follow. `ref` names what was looked for. `annotations` are the
-    claim's or template's own, with the template's spec.metadata in front.
+    when the entry refers to something we do not know how to follow. `ref` names what was looked for.
     """
 
     entry: PodClaim
@@ -179,10 +177,3 @@ class View:
     def memo(self) -> dict[object, object]:
         """Scratch space of this review, for functions of rulekit that several rules call with the same arguments."""
         return {}
-
-
-def annotations_of(source: PodClaimSource) -> Mapping[str, str]:
-    """The annotations that count for what a pod's claim entry leads to (a template's spec.metadata wins over its own)."""
-    if source.template is not None:
-        return {**source.template.meta.annotations, **source.template.claim_annotations}
-    return source.claim.meta.annotations if source.claim is not None else {}

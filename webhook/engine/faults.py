@@ -1,0 +1,34 @@
+"""Our own faults: a rule that crashed, a decision that failed. What is answered then, and what the log is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from traceback import extract_tb
+
+from webhook.engine.settings import EngineSettings
+from webhook.model.finding import Decision
+
+APOLOGY = "Fallgate could not judge this object because of a fault of its own; its log has the details"
+INTERNAL = 500
+
+
+def with_faults(decision: Decision, faults: Sequence[str], settings: EngineSettings) -> Decision:
+    """What is answered when part of a judgement failed: what the other rules denied stays denied, otherwise the stance answers.
+
+    Nothing is changed in the object. All that was found stays in the decision, its audit annotations and warnings.
+    """
+    told = replace(decision, patch=(), internal_error="; ".join(faults))
+    if not decision.allowed:
+        return told
+    if settings.stance == "deny":
+        return replace(told, allowed=False, code=INTERNAL, message=APOLOGY)
+    return replace(told, warnings=(*decision.warnings, APOLOGY))
+
+
+def fault_text(crash: Exception) -> str:
+    """The exception and where it was raised, in one line: `KeyError: 'x' (claim_rule.py:42 in check)`."""
+    frames = extract_tb(crash.__traceback__)
+    where = f" ({PurePath(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
+    return f"{type(crash).__name__}: {crash}{where}"
