@@ -29,7 +29,7 @@ _PLURALS = {
     "DeviceClass": "deviceclasses",
 }
 _KEY = re.compile(r"[a-z]+:( |$)")
-_DIGEST = re.compile(r"@[0-9a-f]{7}\b")
+_DIGEST = re.compile(r"@([0-9a-f]{7}\b|\.\.\.)")
 
 
 def documents(path: Path) -> list[Any]:

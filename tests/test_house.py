@@ -104,11 +104,10 @@ def test_a_rule_says_what_it_reads_allows_and_why(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
-def test_a_rule_has_manifests_and_a_page(rule: Rule) -> None:
-    folder = ROOT / "tests" / "rules" / rule.id
-    assert list(folder.glob("fail/*.yaml")) != []
-    assert list(folder.glob("pass/*.yaml")) != []
-    page = (ROOT / "docs" / "rules" / f"{rule.id}.md").read_text()
+def test_a_rule_has_a_page(rule: Rule) -> None:
+    page_of_rule = ROOT / "docs" / "rules" / f"{rule.id}.md"
+    assert page_of_rule.exists(), "run `make docs`"
+    page = page_of_rule.read_text()
     assert [reason.id for reason in rule.reasons if f"`{reason.id}`" not in page] == []
 
 

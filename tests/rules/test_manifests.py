@@ -66,13 +66,14 @@ def test_fails_by_this_rule_alone_and_in_these_words(path: Path) -> None:
     effect = said.get("effect", "deny")
     wanted = said["reason"] if isinstance(said["reason"], list) else [said["reason"]]
     assert decision.internal_error == ""
+    assert decision.findings, "nothing was found: are apiVersion and kind right, and is the policy for this namespace?"
     assert {item.finding.rule for item in decision.findings} == {path.parent.parent.name}
     assert reasons(decision) == sorted(wanted)
     assert decision.allowed == (effect != "deny")
     assert effect in {item.effect for item in decision.findings}
     if "message" in said:
         text = decision.message if effect == "deny" else "\n".join(decision.warnings)
-        assert without_digests(text).rstrip("\n") == said["message"].rstrip("\n")
+        assert without_digests(text).rstrip("\n") == without_digests(said["message"]).rstrip("\n")
     for key in ("detail", "remedy"):
         if key in said:
             assert said[key].strip() in [getattr(item.finding, key).strip() for item in decision.findings]

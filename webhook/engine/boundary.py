@@ -1,6 +1,6 @@
 """What is never judged: whose requests, which objects, which operations pass by every rule.
 
-Rules of this file (DESIGN: "Never"):
+Rules of this file:
 1. Finalizer, status and metadata-only updates pass: a claim denied today may exist from yesterday, and must be deletable.
 2. What kube-scheduler creates for extended resources passes, and only that: the annotation alone can be forged.
 3. Excluded namespaces pass, also when the webhook configuration forgot them.

@@ -24,7 +24,7 @@ from webhook.model.meta import read_meta
 from webhook.model.pointer import join
 from webhook.model.tolerant import Json, flag, integer, mapping, quantity_text, sequence, string_map, string_tuple, text
 
-#: API versions whose requests carry the fields of `exactly` themselves (dra-facts: v1beta1 and v1alpha3 are flat).
+#: API versions whose requests carry the fields of `exactly` themselves.
 FLAT_VERSIONS = frozenset({"resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3"})
 
 #: The fields of `exactly`; a flat request carries them itself.
@@ -114,7 +114,7 @@ def _read_plain_ask(raw: Json, pointer: str, flat: bool) -> Alternative | None:
     if not flat:
         exactly = raw.get("exactly")
         return _read_alternative(exactly, join(pointer, "exactly"), ASK_KEYS) if isinstance(exactly, dict) else None
-    # v1beta1 sends `deviceClassName: ""` beside firstAvailable: what counts is a value, not the key (dra-facts 1.2, 1.4).
+    # v1beta1 sends `deviceClassName: ""` beside firstAvailable: what counts is a value, not the key.
     if not any(raw.get(key) for key in ASK_KEYS):
         return None
     return _read_alternative({key: raw[key] for key in ASK_KEYS if key in raw}, pointer, ASK_KEYS)

@@ -6,11 +6,12 @@ name to the scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from webhook.model.meta import Meta
+from webhook.model.semver import cached_semver
 
 AttributeKind = Literal["string", "int", "bool", "version", "strings", "ints", "bools", "versions"]
 AttributeValue: TypeAlias = "str | int | bool | tuple[str, ...] | tuple[int, ...] | tuple[bool, ...]"
@@ -53,11 +54,21 @@ class Reach:
     node_selector: Mapping[str, Any] | None = None
 
 
+def _no_version(texts: Iterable[str]) -> str:
+    for text in texts:
+        try:
+            cached_semver(text)
+        except ValueError as error:
+            return str(error)
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """One device of a ResourceSlice.
 
-    `capacity` maps a qualified name to quantity text. `sharable` is allowMultipleAllocations.
+    `capacity` maps a qualified name to quantity text. `sharable` is allowMultipleAllocations. `unreadable` says which
+    attribute is a version that is none: then every selector fails on the device, whatever it reads.
     """
 
     driver: str
@@ -70,6 +81,15 @@ class Device:
     consumes: tuple[CounterUse, ...] = ()
     sharable: bool = False
     binding_conditions: tuple[str, ...] = ()
+    unreadable: str = field(default="", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, attribute in self.attributes.items():
+            if attribute.kind == "version" or attribute.kind == "versions":
+                texts = [attribute.value] if attribute.kind == "version" else attribute.value
+                reason = _no_version(texts)  # type: ignore[arg-type]
+                if reason:
+                    object.__setattr__(self, "unreadable", f"attribute {name}: parse semantic version: {reason}")
 
     @property
     def key(self) -> tuple[str, str, str]:

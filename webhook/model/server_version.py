@@ -1,6 +1,6 @@
 """The API server's minor version and feature gates: what it serves, drops and breaks.
 
-Defaults per release are those of dra-facts (kubernetes/kubernetes pkg/features/kube_features.go).
+Defaults per release are those of kubernetes/kubernetes pkg/features/kube_features.go.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from webhook.model.tolerant import mapping, text
 #: Names that one config may list (k8s.io/api resource/v1).
 MAX_NAMES: Final = 32
 
-#: What the kinds of config of a driver are for: the `type` attribute of its devices (dra-facts: NVIDIA).
+#: What the kinds of config of a driver are for: the `type` attribute of its devices.
 _TYPE_OF_KIND: Final[Mapping[tuple[str, str], str]] = {
     ("gpu.nvidia.com", "GpuConfig"): "gpu",
     ("gpu.nvidia.com", "MigDeviceConfig"): "mig",

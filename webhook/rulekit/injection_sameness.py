@@ -1,6 +1,6 @@
 """Whether two claim specs are one to the API server: whatever version they are written in, before or after its defaults.
 
-Defaults and empty fields as in dra-facts (k8s.io/api resource/v1 defaults): allocationMode ExactCount, count 1, toleration
+Defaults and empty fields as in k8s.io/api resource/v1 defaults: allocationMode ExactCount, count 1, toleration
 operator Equal; an absent, a null and an empty field are one; quantities are compared by value. Opaque parameters and fields
 that no API version known to us has are compared as they are written.
 """

@@ -23,7 +23,7 @@ from webhook.model.server_version import Server
 #: Why nothing is given out of a pool. `unsettled`: it depends on the order in which the scheduler happens to see the slices.
 Fault: TypeAlias = Literal["", "incomplete", "invalid", "unsettled"]
 
-#: From this minor version on, an incomplete or invalid pool allocates nothing (dra-facts: pools and slices).
+#: From this minor version on, an incomplete or invalid pool allocates nothing.
 ONLY_WHOLE_POOLS: Final = 35
 #: The gate of shared counters: without it they are not looked at.
 _COUNTERS: Final = "DRAPartitionableDevices"

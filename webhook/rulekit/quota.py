@@ -1,6 +1,7 @@
 """What a claim is charged under a ResourceQuota, and whether a namespace's quotas can pay it.
 
-As the API server counts on CREATE, for the worst case and never adjusted to what is allocated later (dra-facts, ResourceQuota):
+As the API server counts on CREATE, for the worst case and never adjusted to what is allocated later (kubernetes
+pkg/quota/v1/evaluator/core/resource_claims.go):
 a plain ask its count, `All` 32, a list *per class* the largest count among the alternatives of that class; all requests added
 up. A class is charged under its own key, and for the extended resource it serves under that one's too.
 `count/resourceclaims.resource.k8s.io` counts objects and is not touched by what is inside a claim.
