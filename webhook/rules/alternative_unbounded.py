@@ -2,7 +2,7 @@
 
 Reads:    the selectors of the alternatives of a list, the models of the devices they match; the declared shapes
 Allows:   alternatives with a selector, classes of one model, alternatives all of whose possible shapes are declared
-Because:  "any device of the class" is right on the day of writing, when the pool is uniform; later it is a T4 for an A100 (P25)
+Because:  "any device of the class" is right on the day of writing, when the pool is uniform; later it is a T4 for an A100
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Reads:    the drivers of the devices that each alternative matches; the declared shapes
 Allows:   lists of one driver, and lists all of whose possible shapes are declared
-Because:  a container built for one vendor's user-space stack finds no device node of the other's (P01)
+Because:  a container built for one vendor's user-space stack finds no device node of the other's
 """
 
 from __future__ import annotations
