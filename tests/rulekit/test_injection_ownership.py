@@ -36,7 +36,7 @@ FLEET = in_tier(
         device_class(AMD),
         node("free"),
         node("shared", allocatable={"nvidia.com/gpu": "2"}),
-        node("amd", allocatable={"amd.com/gpu": "1"}),
+        node("amd", {"side": "dra"}, allocatable={"amd.com/gpu": "1"}),
         device_slice("free", gpu("gpu-0")),
         device_slice("shared", *A100S),
         device_slice("amd", device("card-0"), driver=AMD),
@@ -85,11 +85,12 @@ def test_nodes_that_the_pod_cannot_be_placed_on() -> None:
     assert why(body, policies(tier(ONE), ownership()), kept_off) == []
     anywhere = pod("p", templates={"gpu": "t"}, meta={"uid": "u"})
     assert [name for name, _ in why(body, policies(tier(ONE), ownership()), anywhere)] == ["a100"]
-    # what the pod asks besides counts too
-    both = pod("p", templates={"gpu": "t"}, meta={"uid": "u"}, extended={"amd.com/gpu": "1"})
-    dra = [{"nodeSelector": {"matchLabels": {"side": "plugin"}}, "owner": "split"}]
-    mixed = policies(tier(CARD), ownership(AMD, owners=dra))
-    assert [name for name, _ in why(body, mixed, both)] == ["card"]
+    # what the pod asks besides counts too: the node is DRA's, but this pod asks the plugin there as well
+    owners = [{"nodeSelector": {"matchLabels": {"side": "dra"}}, "owner": "dra"}]
+    cards = policies(tier(CARD), ownership(AMD, owners=owners))
+    assert why(body, cards, anywhere) == []
+    asks_both = pod("p", templates={"gpu": "t"}, meta={"uid": "u"}, extended={"amd.com/gpu": "1"})
+    assert [name for name, _ in why(body, cards, asks_both)] == ["card"]
 
 
 @pytest.mark.parametrize(
@@ -122,6 +123,8 @@ def test_a_policy_that_only_an_alternative_brings() -> None:
     assert why(beside, policies(tier(CARD, **spec), of_amd)) == [("card", SHARED)]
     # and what is injected before it
     assert why(PLAIN, policies(tier(ONE, CARD), of_amd)) == [("a100", SHARED)]
+    # where only the author's own ask conflicts, what brings the policy is left out, not what is like the author's
+    assert why(claim("c"), policies(tier(ONE, CARD), of_amd)) == [("card", SHARED)]
     # it is for the claim already: only what is new counts
     already = claim("c", exactly(), exactly("amd", AMD))
     assert why(already, policies(tier(CARD, match={"deviceClasses": [NVIDIA]}), of_amd)) == []

@@ -12,7 +12,7 @@ from operator import or_
 from typing import Final
 
 from webhook.fleet.nodes import NodeSet
-from webhook.model.claim import EXACT_COUNT, Alternative, ClaimSpec, Request
+from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.rulekit.injection_occasion import Occasion
 from webhook.rulekit.matching import applies
 from webhook.rulekit.modes import wished_mode
@@ -61,9 +61,8 @@ def _conflicts_of_all(occasion: Occasion, policy: DeviceOwnership, spec: ClaimSp
 def _conflicting(occasion: Occasion, policy: DeviceOwnership, request: Request, alternative: Alternative) -> NodeSet:
     """The nodes where the alternative, with what the pod asks besides, would be double booked."""
     fleet = occasion.view.fleet
-    count = alternative.count if alternative.allocation_mode == EXACT_COUNT else 1
     selectors = tuple(selector.expression for selector in alternative.selectors)
-    option = Option(alternative, takeable(fleet, alternative.device_class, selectors, count))
+    option = Option(alternative, takeable(fleet, alternative.device_class, selectors, max(alternative.count, 1)))
     claim = ClaimAsk(None, request, (option,))
     resources = resource_asks(fleet, occasion.pod) if occasion.pod is not None else ()
     asks = group_asks(DeviceAsks((claim,), resources), policy)
