@@ -100,6 +100,7 @@ def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
         "uncertain",
         "declared",
         "unreachable",
+        "certain",
     ]
     assert (big["name"], big["path"]) == ("big", "spec.devices.requests[0].firstAvailable[0]")
     assert (big["shapes"], big["matches"], big["errors"], big["uncertain"], big["declared"]) == (

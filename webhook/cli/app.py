@@ -18,6 +18,7 @@ from webhook.errors import FallgateError
 COMMANDS: Final[Mapping[str, str]] = {
     "review": "Judge manifests or AdmissionReviews.",
     "explain": "Show what a claim, template or pod may be given, device by device.",
+    "cel": "Ask the devices of a fleet a CEL selector.",
     "patch": "Print manifests as the cluster would store them.",
     "check": "Check policy files.",
     "test": "Run the tests of policy packs.",

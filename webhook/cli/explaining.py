@@ -16,6 +16,7 @@ from webhook.model.claim import ALL, Alternative, Claim, ClaimSpec, ClaimTemplat
 from webhook.model.device import Device
 from webhook.model.pointer import field_path
 from webhook.rulekit.catalog import catalog_for
+from webhook.rulekit.certainty import error_is_certain
 from webhook.rulekit.compatibility import allocated_uncovered, uncovered
 from webhook.rulekit.declared import Declared, declared_for
 from webhook.rulekit.policies import PolicySet
@@ -49,13 +50,15 @@ class AskedDevice:
 class ExplainedAlternative:
     """An alternative, what it may be given, and the devices of its drivers on the nodes that matter.
 
-    `uncovered` are the possible shapes that are not declared.
+    `uncovered` are the possible shapes that are not declared. `certain`: it raises a CEL error, and no node gets past an error
+    of the claim.
     """
 
     alternative: Alternative
     shapes: AlternativeShapes
     uncovered: tuple[Shape, ...]
     devices: tuple[AskedDevice, ...]
+    certain: bool = False
 
     @property
     def ask(self) -> str:
@@ -158,11 +161,13 @@ def _alternative(
     view: View, spec: ClaimSpec, request: Request, alternative: Alternative, declared: Declared
 ) -> ExplainedAlternative:
     fleet, policies, nodes = view.fleet, view.policies, view.feasible
+    devices = tuple(_devices(fleet, policies, alternative, nodes))
     return ExplainedAlternative(
         alternative=alternative,
         shapes=alternative_shapes(fleet, policies, spec, request, alternative, nodes),
         uncovered=uncovered(fleet, policies, spec, request, alternative, nodes, declared),
-        devices=tuple(_devices(fleet, policies, alternative, nodes)),
+        devices=devices,
+        certain=any(item.outcome == "error" for item in devices) and error_is_certain(fleet, spec, nodes),
     )
 
 
@@ -254,6 +259,7 @@ def _alternative_document(explained: ExplainedAlternative) -> dict[str, Any]:
         "uncertain": shapes.uncertain,
         "declared": explained.declared,
         "unreachable": [{"shape": str(shape), "why": why} for shape, why in shapes.unreachable],
+        "certain": explained.certain,
     }
 
 

@@ -81,6 +81,8 @@ def _alternative(number: int, explained: ExplainedAlternative) -> Text:
         text.append(f"\n      a selector does not compile: {problem.message}", "red")
     for group in _grouped(item for item in explained.devices if item.outcome != "no match"):
         text.append_text(_asked(group))
+    if explained.certain:
+        text.append("\n      no node gets past the error: no pod with this claim is ever scheduled", "red")
     for group in _refused(explained.devices):
         text.append_text(_refusal(group))
     return text

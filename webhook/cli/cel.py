@@ -1,0 +1,92 @@
+"""`fallgate cel`: what a selector says of the devices of a fleet; and, as JSON lines, of any devices."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+import click
+
+from webhook.cel import Selector
+from webhook.cli.cel_asking import ask, compiled, document, refusal_document
+from webhook.cli.cel_lines import answer
+from webhook.cli.cel_text import asked_text, problem_of
+from webhook.cli.console import complain, show
+from webhook.cli.exits import OK, REFUSED
+from webhook.cli.inputs.cluster import read_cluster
+from webhook.cli.inputs.policies import read_optional_policies
+from webhook.cli.options import DATA_FORMATS, fleet_options, output_option, policy_options
+from webhook.cli.outputs.documents import as_documents, as_json_line
+from webhook.errors import InputError
+from webhook.policyfile.rendering import render_problem
+
+_EPILOG = """\b
+Examples:
+  fallgate cel 'device.attributes["gpu.nvidia.com"].productName.contains("H100")' --fleet fleet/ --pack nvidia
+  fallgate cel 'device.capacity["gpu.nvidia.com"].memory.isGreaterThan(quantity("40Gi"))' --fleet fleet/ --class gpu.nvidia.com
+  fallgate cel --jsonl < questions.jsonl > answers.jsonl
+
+Exit codes: 0 it compiles (--jsonl: every line was answered), 1 it does not, 2 bad usage or input.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("expression", required=False)
+@fleet_options
+@policy_options
+@click.option("--class", "class_name", default="", metavar="NAME", help="Ask only devices that this DeviceClass selects.")
+@click.option("--jsonl", is_flag=True, help="Read questions from the standard input, one JSON object a line, and answer each.")
+@output_option(*DATA_FORMATS)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    expression: str | None,
+    fleet_paths: tuple[str, ...],
+    server_version: tuple[int, int] | None,
+    feature_gates: Mapping[str, bool],
+    policy_paths: tuple[str, ...],
+    packs: tuple[str, ...],
+    class_name: str,
+    jsonl: bool,
+    output: str,
+) -> None:
+    """Show which devices a CEL selector matches, which not, and on which it raises an error.
+
+    The answers are kube-scheduler's own: an error is not "no match", it gives up the pod. Without a fleet the expression is
+    only compiled. With --jsonl the devices come with the questions, and the other options have no say.
+    """
+    if jsonl:
+        if expression is not None:
+            raise InputError("--jsonl reads its expressions from the standard input: leave the one on the command line out")
+        _answer_lines()
+        ctx.exit(OK)
+    if expression is None:
+        raise InputError("there is no expression: fallgate cel 'device.driver == \"gpu.nvidia.com\"' --fleet DIR")
+    selector = compiled(expression)
+    if not isinstance(selector, Selector):
+        if output == "text":
+            for problem in selector:
+                complain(render_problem(problem_of(problem, expression)))
+        else:
+            _print(refusal_document(expression, selector), output)
+        ctx.exit(REFUSED)
+    policies = read_optional_policies(policy_paths, packs)
+    fleet = read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet
+    asked = ask(selector, fleet, policies, class_name)
+    if output == "text":
+        show(*asked_text(asked))
+    else:
+        _print(document(asked), output)
+
+
+def _print(body: Mapping[str, object], output: str) -> None:
+    click.echo(as_documents([body], "yaml" if output == "yaml" else "json"), nl=False)
+
+
+def _answer_lines() -> None:
+    """Line by line: an answer is out before the next question is read."""
+    for line in sys.stdin.buffer:
+        if line.strip():
+            sys.stdout.write(as_json_line(answer(line)) + "\n")
+            sys.stdout.flush()
