@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,6 +50,19 @@ def twin_asks(view: View, among: Among) -> Iterator[TwinAsk]:
             found = _on(fleet, nodes, _taken(fleet.inventory, among, device_class.name, ()))
             if found:
                 yield TwinAsk(place_of_resource(resource), found)
+
+
+def classes_taking(inventory: Inventory, among: Among) -> Mapping[tuple[str, str, str], str]:
+    """For every device with a twin that some class selects, by its key, the first such class by name."""
+    return remembered(inventory.memo, ("classes taking twins", among), lambda: _classes_taking(inventory, among))
+
+
+def _classes_taking(inventory: Inventory, among: Among) -> Mapping[tuple[str, str, str], str]:
+    found: dict[tuple[str, str, str], str] = {}
+    for name in sorted(inventory.classes):
+        for twin in _taken(inventory, among, name, ()):
+            found.setdefault(twin.device.key, name)
+    return found
 
 
 def _twins(inventory: Inventory, among: Among) -> Twins:

@@ -16,7 +16,7 @@ from webhook.model.device import Device
 from webhook.model.finding import Finding
 from webhook.rulekit.identity import Twin
 from webhook.rulekit.ownership_text import numbered
-from webhook.rulekit.ownership_twins import TwinAsk, twin_asks
+from webhook.rulekit.ownership_twins import TwinAsk, classes_taking, twin_asks
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.view import View
@@ -38,14 +38,8 @@ def _state(fleet: Fleet, device: Device) -> str:
     if holders:
         claim = holders[0].meta
         return f"allocated to claim {claim.namespace}/{claim.name}"
-    classes = (name for name in sorted(fleet.inventory.classes) if _selects(fleet, name, device))
-    name = next(classes, "")
+    name = classes_taking(fleet.inventory, "within a driver").get(device.key)
     return f"free to be taken through class {name}" if name else ""
-
-
-def _selects(fleet: Fleet, device_class: str, device: Device) -> bool:
-    pools = fleet.inventory.match(device_class).pools
-    return any(device in found.matched for found in pools if found.pool.key == (device.driver, device.pool))
 
 
 def _finding(view: View, ask: TwinAsk, told: list[tuple[Twin, str]]) -> Finding:

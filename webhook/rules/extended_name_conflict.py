@@ -39,9 +39,9 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
 def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
     resource = device_class.extended_resource_name
     others = [item for item in view.fleet.inventory.classes_serving(resource) if item.name != device_class.name]
-    if not resource or not others:
+    if not others:
         return
-    wins = view.review.operation == "CREATE" or _rank(device_class) < _rank(others[0])
+    wins = view.review.operation == "CREATE" or min(device_class, others[0], key=_rank) is device_class
     winner = "this class takes it over" if wins else f"{others[0].name} keeps it"
     names = some(item.name for item in others)
     yield Finding(
