@@ -418,6 +418,11 @@ def test_a_forged_record_is_not_believed() -> None:
     ]
 
 
+def test_a_record_that_cannot_be_read_says_nothing() -> None:
+    body = template("t", LIST, annotations={SHAPES: "2x a100", "fallgate.dev/injected": "{"})
+    assert [item.detail for item in found(body)] == ['"h100": 1x h100 is not declared (declared: 2x a100)']
+
+
 def test_a_record_about_another_request_says_nothing() -> None:
     policies = tiered()
     stored = injected(template("t", PLAIN, **declares("2x a100")), policies)
@@ -464,6 +469,21 @@ def test_an_allocated_injected_claim_is_judged_by_which_alternative_it_was_given
 def test_a_plain_ask_that_was_allocated_is_not_judged() -> None:
     given = claim("c", exactly(), allocated=[result("g0", "n-t4")])
     assert found(pod("p", claims={"gpu": "c"}, meta=declares("h100")), given, policy=replace(POLICY, requests="all")) == []
+
+
+def test_the_record_on_the_claim_under_review_is_compared_with_what_was_sent() -> None:
+    policies = tiered()
+    patient = [{"key": "x", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+    body = claim("c", exactly("gpu", NVIDIA, of(H100), tolerations=patient), **declares("2x a100"))
+    assert judged(injected(body, policies), policies=policies) == []
+
+
+def test_a_claim_made_by_hand_has_no_name_in_a_pod() -> None:
+    meta = {"annotations": {"resource.kubernetes.io/pod-claim-name": "accelerator", SHAPES: "accelerator/gpu: h100, 2x t4"}}
+    assert [item.detail for item in found(claim("c", LIST, **meta))] == [
+        '"h100": 1x h100 is not declared (declared: 2x t4)',
+        '"a100-pair": 2x a100 is not declared (declared: 2x t4)',
+    ]
 
 
 def test_checks_of_lists_leave_injected_ones_alone() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.build import NAMESPACE, alternative, device_class, device_slice, first_available, fleet_of, gpu, template
+from tests.build import NAMESPACE, alternative, device_class, device_slice, first_available, fleet_of, gpu, pod, template
 from tests.harness import NOW, review_of
 from webhook.model.meta import Meta
 from webhook.model.pod import Pod, PodClaim, Workload
+from webhook.model.pod_reading import read_pod
 from webhook.rulekit.policies import EMPTY, Checks, Header
 from webhook.rulekit.view import View
 from webhook.rules.replicas_may_differ import check
@@ -17,6 +18,13 @@ POD = Pod(
     meta=Meta(namespace=NAMESPACE),
     claims=(PodClaim(name="gpu", pointer="/spec/template/spec/resourceClaims/0", template_name="t"),),
 )
+
+
+def test_a_pod_is_no_workload() -> None:
+    body = pod("p", templates={"gpu": "t"})
+    fleet = fleet_of(device_class(), template("t", first_available("gpu", alternative("x"))))
+    view = View(review=review_of(body), subject=read_pod(body), fleet=fleet, policies=EMPTY, now=NOW)
+    assert list(check(view, CHECKS)) == []
 
 
 @pytest.mark.parametrize(

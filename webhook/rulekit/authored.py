@@ -58,26 +58,20 @@ def _believed(view: View, source: Claim | ClaimTemplate) -> bool:
 
 
 def _written(source: Claim | ClaimTemplate) -> Mapping[str, Any]:
-    """The object in v1, as far as it was read; what was not understood makes the record incredible."""
+    """What was read, as a claim in v1 with nothing but lists: enough for the record, which is about lists. What was not
+    understood makes the record incredible."""
     devices = {
-        "requests": [_request(request) for request in source.spec.requests],
+        "requests": [
+            {"name": request.name, "firstAvailable": [_alternative(item) for item in request.alternatives]}
+            for request in source.spec.requests
+        ],
         "config": [
             {"requests": list(config.requests), "opaque": {"driver": config.driver, "parameters": config.parameters}}
             for config in source.spec.configs
         ],
     }
-    spec: dict[str, Any] = {"devices": devices}
-    kind = "ResourceClaim"
-    if isinstance(source, ClaimTemplate):
-        kind, spec = "ResourceClaimTemplate", {"spec": spec}
     metadata = {"annotations": dict(source.meta.annotations)}
-    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _request(request: Request) -> Mapping[str, Any]:
-    if request.prioritized:
-        return {"name": request.name, "firstAvailable": [_alternative(item) for item in request.alternatives]}
-    return {"name": request.name, "exactly": _alternative(request.alternatives[0])} if request.alternatives else {}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": {"devices": devices}}
 
 
 def _alternative(item: Alternative) -> Mapping[str, Any]:

@@ -93,7 +93,7 @@ def written_lists(view: View) -> Iterator[tuple[JudgedClaim, Request]]:
 
     Lists that were injected are the policy's business, and a generated claim repeats its template.
     """
-    if view.claim_spec is None or view.generated:
+    if view.generated:
         return
     for judged in judged_claims(view):
         for request in judged.spec.requests:
