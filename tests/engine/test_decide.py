@@ -262,6 +262,15 @@ def test_every_pod_template_of_a_controller_is_judged(use_rules: UseRules, a_rul
     assert decide(review_of(body), build_fleet([]), PolicySet(checks=(checks(),)), NOW).findings == ()
 
 
+def test_what_users_wrote_cannot_act_on_a_terminal(use_rules: UseRules, a_rule: MakeRule) -> None:
+    odd = "\x1b[2J"
+    use_rules(a_rule("some-rule", finding(detail=odd, headline=odd, path=odd, place=odd, via=(odd,), remedy=f"a\n{odd}")))
+    decision = answer(checks())
+    shown = "\\x1b[2J"
+    assert decision.message.splitlines()[:3] == [shown, f"  {shown}", f"    {shown} {shown}"]
+    assert "\x1b" not in repr([decision.message, decision.audit_annotations, decision.findings]).replace("\\\\x1b", "")
+
+
 def test_what_was_missed_is_in_the_decision(use_rules: UseRules, a_rule: MakeRule) -> None:
     def looks(view: View, _policy: object) -> Iterator[Finding]:
         view.want(ObjectRef(kind="ResourceClaimTemplate", namespace="a", name="t"))

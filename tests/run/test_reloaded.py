@@ -43,7 +43,9 @@ class Number:
             raise ZeroDivisionError
         if not text.isdecimal():
             raise InputError(f"{text!r} is no number")
-        return Loaded(value=int(text), description=f"number {text}", warnings=("it is odd",) if int(text) % 2 else ())
+        doubt = "it begins with 90" if text.startswith("90") else ""
+        warnings = ("it is odd",) if int(text) % 2 else ()
+        return Loaded(value=int(text), description=f"number {text}", warnings=warnings, doubt=doubt)
 
     def conditions(self) -> list[Condition]:
         return list(self.source.conditions())
@@ -140,3 +142,14 @@ async def test_file_that_is_being_written_is_not_read_half(number: Number) -> No
     await until(lambda: number.source.current() == 123456)
     assert number.recorder.loads == [("policies", True), ("policies", True)]
     task.cancel()
+
+
+async def test_a_doubtful_version_does_not_replace_one_without_doubt(number: Number) -> None:
+    for text, in_force in (("901", 901), ("902", 902), ("10", 10), ("903", 10), ("12", 12)):
+        number.file.write_text(text)
+        await number.source.reload()
+        assert number.source.current() == in_force
+        names = [condition.name for condition in number.conditions()]
+        newest = ["policies-newest"] if text == "903" else []
+        whole = ["policies-whole"] if in_force > 900 else []
+        assert names == ["policies", *whole, *newest]

@@ -23,6 +23,7 @@ from tests.server.serving import UID, review_body, trust_of
 from webhook.run import serve
 from webhook.settings import HttpSettings, LogSettings, Settings
 
+CHECKS = "apiVersion: fallgate.dev/v1alpha1\nkind: Checks\nmetadata: {name: checks}\nspec: {mode: enforce}\n"
 RULE = """\
 apiVersion: fallgate.dev/v1alpha1
 kind: ClaimRule
@@ -64,6 +65,8 @@ def started(folder: Path, **variables: str) -> Iterator[Process]:
     """A server that listens, not necessarily ready."""
     for name in ("policies", "fleet"):
         (folder / name).mkdir(exist_ok=True)
+    if not any((folder / "policies").iterdir()):
+        (folder / "policies" / "checks.yaml").write_text(CHECKS)
     environment = {
         "FALLGATE_POLICIES": str(folder / "policies"),
         "FALLGATE_FLEET": str(folder / "fleet"),

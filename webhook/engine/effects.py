@@ -11,6 +11,7 @@ from webhook.engine.modes import capped
 from webhook.engine.plan import Step
 from webhook.engine.settings import EngineSettings
 from webhook.model.finding import Finding, Judged, Mode
+from webhook.model.visible import visible
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.view import View
 
@@ -30,13 +31,26 @@ def weighed(step: Step, finding: Finding, view: View, settings: EngineSettings) 
         return None
     if effect == "deny" and step.rule.reads_fleet and _stale(view, settings):
         effect = "warn"
-    return Judged(finding=chosen, mode=step.mode, effect=effect)
+    return Judged(finding=_shown(chosen), mode=step.mode, effect=effect)
 
 
 def not_done(finding: Finding) -> Finding:
     """In warn mode a change is not made: what it would have been is a warning, whatever its own weight."""
     severity = "warn" if finding.severity == "note" else finding.severity
     return replace(finding, severity=severity, detail=f"not done in warn mode: {finding.detail}")
+
+
+def _shown(finding: Finding) -> Finding:
+    """The finding with what users wrote made safe to print: names and annotations are theirs."""
+    return replace(
+        finding,
+        detail=visible(finding.detail),
+        headline=visible(finding.headline),
+        path=visible(finding.path),
+        place=visible(finding.place),
+        via=tuple(visible(step) for step in finding.via),
+        remedy=visible(finding.remedy),
+    )
 
 
 def _chosen(step: Step, finding: Finding) -> Finding | None:

@@ -251,5 +251,22 @@ class PolicySet:
     default_tier: str = ""
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def holds_anything(self) -> bool:
+        """Whether any policy document is in the set: an emptied folder is no policy of anybody's."""
+        return any(
+            (
+                self.catalog,
+                self.fallback_compatibility,
+                self.tier_fallback,
+                self.device_ownership,
+                self.checks,
+                self.claim_rules,
+                self.exemptions,
+                self.mode_caps,
+                self.workload_kinds,
+            )
+        )
+
 
 EMPTY = PolicySet()

@@ -31,6 +31,7 @@ class ServedCertificate:
         self._clock = clock
         self._reloader = Reloader(settings.folder / CERTIFICATE, settings.folder / KEY)
         self.context = self._reloader.context
+        self._refused = False
 
     def not_after(self) -> float:
         """When the certificate ends, in seconds since 1970; NaN when there is none."""
@@ -62,11 +63,12 @@ class ServedCertificate:
         outcome = self._reloader.poll(self._clock())
         if self._settings.self_signed and self._must_issue() and self._issue():
             outcome = self._reloader.poll(self._clock())
-        if outcome.kind == "swapped" and outcome.facts is not None:
+        good_again = self._refused and not self._reloader.refusal
+        self._refused = bool(self._reloader.refusal)
+        facts = self._reloader.facts
+        if (outcome.kind == "swapped" or good_again) and facts is not None:
             self._recorder.loaded("certificate", self._clock())
-            self._events.info(
-                "certificate loaded", subject=outcome.facts.subject, not_after=outcome.facts.not_after, key=outcome.facts.key
-            )
+            self._events.info("certificate loaded", subject=facts.subject, not_after=facts.not_after, key=facts.key)
         elif outcome.kind == "refused":
             self._recorder.rejected("certificate")
             self._events.error("certificate not loaded", why=outcome.message)

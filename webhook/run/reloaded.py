@@ -27,11 +27,16 @@ _MOST_LOOKS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded(Generic[T]):
-    """A version that can be used: its value, one line about it, and what its author should know nevertheless."""
+    """A version that can be used: its value, one line about it, and what its author should know nevertheless.
+
+    `doubt` says why it should not take the place of a version without doubt (a file of it cannot be read, it is empty): then it
+    comes into force only where there is nothing better.
+    """
 
     value: T
     description: str
     warnings: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 class Reloaded(Generic[T]):
@@ -67,11 +72,13 @@ class Reloaded(Generic[T]):
         return None if self._loaded is None else self._loaded.value
 
     def conditions(self) -> Iterable[Condition]:
-        """`<name>`: whether there is a version in force; `<name>-newest`: whether it is the newest."""
+        """`<name>`: whether there is a version in force; `-whole`: whether without doubt; `-newest`: whether the newest."""
         if self._loaded is None:
             yield Condition(name=self.name, state="failed", detail=self._fault or "not loaded yet")
             return
         yield Condition(name=self.name, state="ok", detail=self._loaded.description)
+        if self._loaded.doubt:
+            yield Condition(name=f"{self.name}-whole", state="degraded", detail=self._loaded.doubt)
         if self._fault:
             detail = f"the newest files are not in force:\n{self._fault}"
             yield Condition(name=f"{self.name}-newest", state="degraded", detail=detail)
@@ -93,7 +100,10 @@ class Reloaded(Generic[T]):
         except Exception:  # noqa: BLE001 - a fault of ours must not end the process while an older version can serve
             self._reject(traceback.format_exc())
         else:
-            self._accept(loaded)
+            if loaded.doubt and self._loaded is not None and not self._loaded.doubt:
+                self._reject(loaded.doubt)
+            else:
+                self._accept(loaded)
 
     async def _changed(self) -> None:
         seen = await asyncio.to_thread(folder_digest, self._path)

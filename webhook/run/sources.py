@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from webhook.errors import FallgateError, PolicyErrors, Problem
+from webhook.errors import FallgateError, InputError, PolicyErrors, Problem
 from webhook.fleet.build import build_fleet
 from webhook.fleet.fleet import Fleet
 from webhook.folder.fleet_folder import read_fleet_folder
@@ -18,7 +18,11 @@ from webhook.run.reloaded import Loaded
 
 def load_policies(path: Path) -> Loaded[PolicySet]:
     """The policy set of a folder. Raises PolicyErrors with every mistake, InputError when a file cannot be read."""
-    policies, warnings = parse_policies_with_warnings(read_policy_files(path))
+    files = read_policy_files(path)
+    policies, warnings = parse_policies_with_warnings(files)
+    if not policies.holds_anything:
+        where = "in these files" if files else "file in this folder"
+        raise InputError(f"{path}: there is no policy {where}: nothing would be enforced")
     count = policy_count(policies)
     return Loaded(
         value=policies,
@@ -42,7 +46,13 @@ def fleet_loader(server: Server | None) -> Callable[[Path], Loaded[Fleet]]:
             server=server or reading.server or Server(),
             observed=reading.listed_kinds,
         )
-        return Loaded(value=fleet, description=_described(fleet), warnings=_rendered(reading.problems))
+        return Loaded(
+            value=fleet,
+            description=_described(fleet),
+            warnings=_rendered(problem for problem in reading.problems if problem.warning),
+            doubt="\n".join(_rendered(problem for problem in reading.problems if not problem.warning))
+            or ("" if reading.objects else f"{path}: there is no object in these files"),
+        )
 
     return load
 
