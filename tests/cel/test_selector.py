@@ -198,6 +198,8 @@ def test_success_and_failure_are_remembered() -> None:
 
 def test_a_version_that_is_none_fails_the_device(make_device: Callable[..., Device], verdict: Verdicts) -> None:
     device = make_device(attributes={"v": {"version": "1.x"}})
-    assert verdict("has(device.attributes['gpu.example.com'].v)", device) == "match"
     expected = "error: attribute gpu.example.com/v: parse semantic version: No Major.Minor.Patch elements found"
     assert verdict("device.attributes['gpu.example.com'].v == semver('1.0.0') || true", device) == expected
+    assert verdict("true", device) == expected
+    in_a_list = make_device(attributes={"v": {"versions": ["1.0.0", "1.x"]}})
+    assert verdict("device.driver == 'gpu.example.com'", in_a_list) == expected

@@ -71,9 +71,14 @@ def get_optional(container: Any, key: Any) -> Any:
     """container[?key] or container.?key"""
     if container is NONE:
         return NONE
-    check_key(key)
-    found = _find(container.value if type(container) is Optional else container, key)
+    found = look_up(container.value if type(container) is Optional else container, key)
     return NONE if found is MISSING else Optional(found)
+
+
+def look_up(container: Any, key: Any) -> Any:
+    """container[key], or MISSING."""
+    check_key(key)
+    return _find(container, key)
 
 
 def is_present(container: Any, key: Any) -> bool:

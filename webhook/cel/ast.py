@@ -1,15 +1,14 @@
 """The syntax tree of an expression after parsing and macro expansion.
 
 Nodes are compared by identity, so that later stages can note things about a node in a dict. Every node knows its place
-in the text and its depth; a tree deeper than MAX_DEPTH is never built, so that no later stage runs out of stack.
+in the text and the depth of its tree. What the text may nest is the front end's business; macros make trees deeper still,
+so no later stage may recurse from node to node.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
-
-MAX_DEPTH = 250  # Kubernetes' limit for nested expressions
 
 Constant: TypeAlias = object  # bool, int, UInt, float, str, bytes or None
 
@@ -93,12 +92,23 @@ class MapNode:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FieldValue:
+    """One field of a message literal."""
+
+    at: Position
+    name: str
+    value: Node
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Struct:
-    """Name{field: value}: no such type can be made in these environments, but the checker says so."""
+    """Name{field: value}, with its fields in their order."""
 
     at: Position
     depth: int
     name: str
+    fields: tuple[FieldValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,16 +135,9 @@ class Fold:
 Node: TypeAlias = Literal | Ident | Select | Call | ListNode | MapNode | Struct | Fold
 
 
-class TooDeepError(Exception):
-    """Raised instead of building a node that lies deeper than MAX_DEPTH."""
-
-
 def above(*parts: Node) -> int:
     """The depth of a node with these parts."""
-    depth = max([part.depth for part in parts], default=0) + 1
-    if depth > MAX_DEPTH:
-        raise TooDeepError
-    return depth
+    return max([part.depth for part in parts], default=0) + 1
 
 
 def literal(at: Position, value: Constant) -> Literal:
@@ -177,6 +180,8 @@ def children(node: Node) -> list[Node]:
         return list(node.elements)
     if isinstance(node, MapNode):
         return [part for entry in node.entries for part in (entry.key, entry.value)]
+    if isinstance(node, Struct):
+        return [given.value for given in node.fields]
     if isinstance(node, Fold):
         return [node.range_, node.initial, node.condition, node.step, node.result]
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from webhook.cel import access
@@ -129,38 +130,62 @@ def _whole_twins(number: int) -> list[tuple[type, Any]]:
 
 def optional_list(runs: tuple[Closure, ...], optional: frozenset[int]) -> Closure:
     def run(frame: Frame) -> list[Any]:
-        elements = []
+        elements: list[Any] = []
         for index, element in enumerate(runs):
-            value = element(frame)
-            if index in optional:
-                if value is NONE:
-                    continue
-                if type(value) is not Optional:
-                    text = access.go_text(value)
-                    raise EvaluationError(f"cannot initialize optional list element from non-optional value {text}")
-                value = value.value
-            elements.append(value)
+            add(elements, element(frame), optional=index in optional)
         return elements
 
     return run
+
+
+def add(elements: list[Any], value: Any, *, optional: bool) -> None:
+    """Put a value behind the elements of a new list; an optional one only if it is there."""
+    if optional:
+        if value is NONE:
+            return
+        if type(value) is not Optional:
+            text = access.go_text(value)
+            raise EvaluationError(f"cannot initialize optional list element from non-optional value {text}")
+        value = value.value
+    elements.append(value)
 
 
 def map_builder(entries: list[tuple[Closure, Closure, bool]]) -> Closure:
     def run(frame: Frame) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
         for key_run, value_run, optional in entries:
-            key, value = key_run(frame), value_run(frame)
-            if optional:
-                if value is NONE:
-                    result.pop(map_key(key), None)
-                    continue
-                if type(value) is not Optional:
-                    raise EvaluationError(
-                        f"cannot initialize optional entry '{access.go_text(key)}' "
-                        f"from non-optional value {access.go_text(value)}"
-                    )
-                value = value.value
-            result[map_key(key)] = value
+            key = key_run(frame)
+            put(result, key, value_run(frame), optional=optional)
         return result
 
     return run
+
+
+def message_builder(make: Callable[[dict[str, Any]], Any], fields: list[tuple[str, Closure, bool]]) -> Closure:
+    def run(frame: Frame) -> Any:
+        values: dict[str, Any] = {}
+        for name, value, optional in fields:
+            put_field(values, name, value(frame), optional=optional)
+        return make(values)
+
+    return run
+
+
+def put_field(values: dict[str, Any], name: str, value: Any, *, optional: bool) -> None:
+    """Put a field into a new message. The last one under a name counts."""
+    values.pop(name, None)
+    put(values, name, value, optional=optional)
+
+
+def put(entries: dict[Any, Any], key: Any, value: Any, *, optional: bool) -> None:
+    """Put an entry into a new map; an optional one that is not there takes away what was under its key."""
+    if optional:
+        if value is NONE:
+            entries.pop(map_key(key), None)
+            return
+        if type(value) is not Optional:
+            raise EvaluationError(
+                f"cannot initialize optional entry '{access.go_text(key)}' from non-optional value {access.go_text(value)}"
+            )
+        value = value.value
+    entries[map_key(key)] = value

@@ -12,8 +12,8 @@ from typing import Any
 from webhook.cel.code import MAX_STEPS, Closure, Code, Frame, constant, measured
 from webhook.cel.equality import equal, equal_or_false
 from webhook.cel.library.table import Function, Overload, accepts, python_type, signature
-from webhook.cel.types import BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type
-from webhook.cel.values import AbortedError, EvaluationError, go_type, no_such_overload
+from webhook.cel.types import BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type, is_dyn
+from webhook.cel.values import AbortedError, EvaluationError, no_such_overload
 
 _NEVER_LARGE = {BOOL, INT, UINT, DOUBLE, TIMESTAMP, DURATION}
 _LARGE = (list, dict)
@@ -31,8 +31,6 @@ def compile_call(
     """The code of a call whose arguments are compiled. In loops what the arguments weigh is charged at each turn."""
     foldable = bool(args) and all(arg.is_constant and type(arg.constant) not in _LARGE for arg in args)
     args = [_weighed(arg, type_, in_loop=in_loop) for arg, type_ in zip(args, types, strict=True)]
-    if function.tracked is not None and len(overloads) == 1 and function.tracked < len(args):
-        return Code(measured(_tracked(function, overloads[0], args)))
     if function.takes_frame:
         run = _with_frame(function, overloads, args)
     elif function.shared is not None:
@@ -62,37 +60,6 @@ def _with_frame(function: Function, overloads: Sequence[Overload], args: Sequenc
     fast = _FAST.get(function.name)
     specialised = fast(left, args[1].constant) if fast is not None and args[1].is_constant else None
     return specialised or (lambda frame: call(frame, left(frame), right(frame)))
-
-
-def _tracked(function: Function, overload: Overload, args: Sequence[Code]) -> Closure:
-    """A call whose cost tracking reads an argument: anything but a proper value there ends the evaluation.
-
-    That argument is looked at first, because the tracking sees it even when another one is an error.
-    """
-    index = function.tracked or 0
-    watched, expected = args[index].run, python_type(overload.params[index])
-    others = tuple((at, arg.run) for at, arg in enumerate(args) if at != index)
-    call, takes_frame = function.shared or overload.call, function.takes_frame
-    assert call is not None
-
-    def run(frame: Frame) -> Any:
-        try:
-            value: Any = watched(frame)
-        except EvaluationError:
-            raise _conversion_panic("*types.Err", expected) from None
-        values = {at: other(frame) for at, other in others} | {index: value}
-        if type(value) is not expected:
-            raise _conversion_panic(go_type(value), expected)
-        ordered = [values[at] for at in range(len(values))]
-        return call(frame, *ordered) if takes_frame else call(*ordered)
-
-    return run
-
-
-def _conversion_panic(actual: str, expected: type | None) -> AbortedError:
-    if expected is int:
-        return AbortedError(f"internal error: interface conversion: ref.Val is {actual}, not types.Int")
-    return AbortedError(f"internal error: interface conversion: {actual} is not traits.Lister: missing method Add")
 
 
 def _folded(run: Closure) -> Code:
@@ -146,7 +113,7 @@ def _guarded(function: Function, overload: Overload, args: Sequence[Code], types
 def _needs_test(parameter: Type, argument: Type) -> bool:
     if parameter.kind in (Kind.DYN, Kind.PARAM):
         return False
-    if argument.kind is Kind.DYN:
+    if is_dyn(argument):
         return True
     return any(map(_needs_test, parameter.params, argument.params))
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webhook.cel import unify
-from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Position, Select, Struct
+from webhook.cel.ast import Call, FieldValue, Fold, Ident, ListNode, Literal, MapNode, Node, Position, Select, Struct
+from webhook.cel.descent import Task, perform
 from webhook.cel.environment import TYPE_NAMES, Environment
 from webhook.cel.library.table import Function, Overload
+from webhook.cel.messages import CONSTANTS, Message
 from webhook.cel.problems import CompileProblem, ExpressionError, did_you_mean, problem
 from webhook.cel.types import (
     BOOL,
@@ -60,18 +62,19 @@ class Resolution:
 
 @dataclass(slots=True)
 class Checked:
-    """A checked tree: the type of every node, what calls resolve to, and which names are names of types."""
+    """A checked tree: the type of every node, what calls resolve to, and the names that stand for constants (types, mostly)."""
 
     tree: Node
     types: dict[Node, Type] = field(default_factory=dict)
     calls: dict[Node, Resolution] = field(default_factory=dict)
-    type_names: dict[Node, TypeValue] = field(default_factory=dict)
+    constants: dict[Node, TypeValue | int] = field(default_factory=dict)
+    messages: dict[Node, Message] = field(default_factory=dict)
 
 
 def check(tree: Node, environment: Environment) -> Checked:
     """The tree with its types. ExpressionError with every problem found."""
     checker = _Checker(tree, environment)
-    checker.check(tree)
+    perform(checker.check(tree))
     if checker.problems:
         raise ExpressionError(*_ordered(checker.problems))
     checked = checker.checked
@@ -96,12 +99,14 @@ class _Checker:
         self.problems: list[CompileProblem] = []
         self._fresh = 0
 
-    # One method per kind of node, each setting self.types[node].
+    # One task per kind of node, each giving the node's type.
 
-    def check(self, node: Node) -> None:
+    def check(self, node: Node) -> Task[None]:
         """Give `node` and everything below it a type."""
-        if node not in self.types:  # macros may use one node twice
-            self.types[node] = _CHECKS[type(node).__name__](self, node)
+        if node in self.types:  # macros may use one node twice
+            return
+        leaf = _LEAVES.get(type(node).__name__)
+        self.types[node] = leaf(self, node) if leaf else (yield from _CHECKS[type(node).__name__](self, node))
 
     def literal(self, node: Literal) -> Type:
         return _LITERAL_TYPES[type(node.value)]
@@ -122,19 +127,23 @@ class _Checker:
         if variable is not None:
             return variable
         if name in TYPE_NAMES:
-            self.checked.type_names[node] = TypeValue(TYPE_NAMES[name].name)
+            self.checked.constants[node] = TypeValue(TYPE_NAMES[name].name)
             return type_of(TYPE_NAMES[name])
         return None
 
     def _known_names(self) -> set[str]:
         return set(self.environment.variables).union(*self.scopes)
 
-    def select(self, node: Select) -> Type:
+    def select(self, node: Select) -> Task[Type]:
         name = _dotted_name(node)
         if name in TYPE_NAMES and not self._is_local(name):
             found = self._resolve(node, name, absolute=True)
             if found is not None:
                 return found
+        if name in CONSTANTS and not self._is_local(name):
+            self.checked.constants[node] = CONSTANTS[name]
+            return INT
+        yield self.check(node.operand)
         result = self._field(node, node.operand, node.field, optional=False)
         return BOOL if node.test else unify.substitute(self.bindings, result)
 
@@ -143,7 +152,6 @@ class _Checker:
         return any(root in scope for scope in self.scopes) or root in self.environment.variables
 
     def _field(self, node: Node, operand: Node, name: str, *, optional: bool) -> Type:
-        self.check(operand)
         operand_type = unify.substitute(self.bindings, self.types[operand])
         target = operand_type.params[0] if is_optional(operand_type) else operand_type
         result = self._field_type(node, target, name)
@@ -156,7 +164,7 @@ class _Checker:
             return self._struct_field(node.at, target, name)
         if target.kind is Kind.PARAM:
             self._assign(DYN, target)
-        elif target.kind not in (Kind.DYN, Kind.ERROR):
+        elif not is_dyn(target) and target.kind is not Kind.ERROR:
             self._problem(f"type '{format_type(target)}' does not support field selection", node.at)
         return DYN
 
@@ -170,18 +178,19 @@ class _Checker:
             self._problem(f"undefined field '{name}'{did_you_mean(name, fields)}", at)
         return ERROR
 
-    def call(self, node: Call) -> Type:
+    def call(self, node: Call) -> Task[Type]:
         if node.function == "_?._":
+            yield self.check(node.args[0])
             return self._optional_select(node)
         for argument in node.args:
-            self.check(argument)
+            yield self.check(argument)
         if node.target is None:
             return self._global_call(node, node.function)
         name = f"{_dotted_name(node.target)}.{node.function}"
         function = self.environment.functions.get(name)
         if function is not None:
             return self._resolved(node, function, node.args, namespaced=True)
-        self.check(node.target)
+        yield self.check(node.target)
         function = self.environment.functions.get(node.function)
         if function is None:
             return self._undeclared(node.at, node.function, self._known_functions())
@@ -254,22 +263,24 @@ class _Checker:
         self._problem(f"found no matching overload for '{name}' applied to '{signature}'", node.at)
         return ERROR
 
-    def list_node(self, node: ListNode) -> Type:
+    def list_node(self, node: ListNode) -> Task[Type]:
         joined: Type | None = None
         for index, element in enumerate(node.elements):
+            yield self.check(element)
             joined = self._join(joined, self._entry(element, optional=index in node.optional))
         return list_of(joined or self._new_param())
 
-    def map_node(self, node: MapNode) -> Type:
+    def map_node(self, node: MapNode) -> Task[Type]:
         key_type: Type | None = None
         value_type: Type | None = None
         for entry in node.entries:
+            yield self.check(entry.key)
             key_type = self._join(key_type, self._entry(entry.key, optional=False))
+            yield self.check(entry.value)
             value_type = self._join(value_type, self._entry(entry.value, optional=entry.optional))
         return map_of(value_type or self._new_param(), key=key_type or self._new_param())
 
     def _entry(self, node: Node, *, optional: bool) -> Type:
-        self.check(node)
         type_ = self.types[node]
         if not optional:
             return type_
@@ -284,22 +295,44 @@ class _Checker:
             return current
         return unify.most_general(previous, current) if self._assign(previous, current) else DYN
 
-    def struct(self, node: Struct) -> Type:
-        return self._undeclared(node.at, node.name, ())
+    def struct(self, node: Struct) -> Task[Type]:
+        message = self.environment.message(node.name.removeprefix("."))
+        if message is None:
+            known = node.name in TYPE_NAMES
+            return self._no_message(node) if known else self._undeclared(node.at, node.name, ())
+        for field_ in node.fields:
+            yield self.check(field_.value)
+            self._field_value(node, message, field_)
+        self.checked.messages[node] = message
+        return message.type
 
-    def fold(self, node: Fold) -> Type:
-        self.check(node.range_)
-        self.check(node.initial)
+    def _no_message(self, node: Struct) -> Type:
+        self._problem(f"'{node.name}' is not a message type", node.at)
+        return ERROR
+
+    def _field_value(self, node: Struct, message: Message, given: FieldValue) -> None:
+        wanted = message.fields.get(given.name)
+        if wanted is None:
+            self._problem(f"undefined field '{given.name}'{did_you_mean(given.name, message.fields)}", given.at)
+            return
+        actual = self._entry(given.value, optional=given.optional)
+        if not self._assign(wanted, actual):
+            expected, found = format_type(wanted), format_type(actual)
+            self._problem(f"expected type of field '{given.name}' is '{expected}' but provided type is '{found}'", given.at)
+
+    def fold(self, node: Fold) -> Task[Type]:
+        yield self.check(node.range_)
+        yield self.check(node.initial)
         first, second = self._range_types(node)
         accumulator = self.types[node.initial]
         self.scopes.append({node.accumulator: accumulator})
         self.scopes.append({node.first: first} | ({node.second: second} if node.second else {}))
-        self.check(node.condition)
+        yield self.check(node.condition)
         self._assert_type(node.condition, BOOL)
-        self.check(node.step)
+        yield self.check(node.step)
         self._assert_type(node.step, accumulator)
         self.scopes.pop()
-        self.check(node.result)
+        yield self.check(node.result)
         self.scopes.pop()
         return unify.substitute(self.bindings, self.types[node.result])
 
@@ -349,15 +382,16 @@ class _Checker:
         return ERROR
 
 
-_CHECKS: dict[str, Callable[[_Checker, Any], Type]] = {
+_LEAVES: dict[str, Callable[[_Checker, Any], Type]] = {
     "Literal": _Checker.literal,
-    "_Overflow": _Checker.literal,
     "Ident": _Checker.ident,
+}
+_CHECKS: dict[str, Callable[[_Checker, Any], Task[Type]]] = {
     "Select": _Checker.select,
+    "Struct": _Checker.struct,
     "Call": _Checker.call,
     "ListNode": _Checker.list_node,
     "MapNode": _Checker.map_node,
-    "Struct": _Checker.struct,
     "Fold": _Checker.fold,
 }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from webhook.cel import access, branches, folds
-from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
+from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select, Struct
 from webhook.cel.calls import compile_call, plain_call
 from webhook.cel.checker import Checked
 from webhook.cel.code import FIRST_SLOT, MAX_STEPS, Closure, Code, Frame, constant, measured
@@ -83,9 +83,9 @@ class Compiler:
         return constant(node.value, literal=True)
 
     def ident(self, node: Ident) -> Code:
-        type_value = self.checked.type_names.get(node)
-        if type_value is not None:
-            return constant(type_value, literal=True)
+        known = self.checked.constants.get(node)
+        if known is not None:
+            return constant(known, literal=True)
         if self.checked.types[node].kind is Kind.TYPE:  # the scheduler's library knows no variables that hold types
             raise ExpressionError(_holds_type(node.name, node))
         local = self._local(node)
@@ -99,15 +99,15 @@ class Compiler:
         return None
 
     def _lookup(self, node: Ident) -> Path | None:
-        if node in self.checked.type_names:
+        if node in self.checked.constants:
             return None
         local = self._local(node)
         return local.path if local is not None else self.roots.start(node.name)
 
     def select(self, node: Select) -> Code:
-        type_value = self.checked.type_names.get(node)
-        if type_value is not None:
-            return constant(type_value, literal=True)
+        known = self.checked.constants.get(node)
+        if known is not None:
+            return constant(known, literal=True)
         path = self.roots.path(node, self._lookup)
         if path is not None:
             return Code(path)
@@ -262,6 +262,10 @@ class Compiler:
             return constant(build([None, MAX_STEPS]), literal=True)
         return Code(build)
 
+    def struct(self, node: Struct) -> Code:
+        fields = [(given.name, self._run(given.value), given.optional) for given in node.fields]
+        return Code(branches.message_builder(self.checked.messages[node].make, fields))
+
     def fold(self, node: Fold) -> Code:
         if node.macro in ("bind", "opt"):
             return self._let(node)
@@ -331,6 +335,7 @@ _COMPILERS: dict[str, Callable[[Compiler, Any], Code]] = {
     "Call": Compiler.call,
     "ListNode": Compiler.list_node,
     "MapNode": Compiler.map_node,
+    "Struct": Compiler.struct,
     "Fold": Compiler.fold,
 }
 _SPECIAL: dict[str, Callable[[Compiler, Call], Code]] = {

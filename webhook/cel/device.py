@@ -44,22 +44,30 @@ class Path:
     optional: bool = False
 
 
+_LONGEST = 3
+
 # What a name means where it stands: the device, a path that a cel.bind gave a name to, or anything else (None).
 Lookup: TypeAlias = Callable[[Ident], Path | None]
 
 
 def resolve(node: Node, lookup: Lookup) -> Path | None:
     """The path of a node, or None when it is none (or not known before run time)."""
-    if isinstance(node, Ident):
-        return lookup(node)
-    step = _step(node)
-    if step is None:
+    names: list[str] = []
+    optional = False
+    while not isinstance(node, Ident):
+        step = _step(node)
+        if step is None or len(names) == _LONGEST:
+            return None
+        node, name, is_optional = step
+        names.append(name)
+        optional = optional or is_optional
+    start = lookup(node)
+    if start is None:
         return None
-    operand, name, optional = step
-    parent = resolve(operand, lookup)
-    if parent is None or len(parent.parts) == 3 or parent.parts[:1] in (("driver",), ("allowMultipleAllocations",)):
+    parts = (*start.parts, *reversed(names))
+    if len(parts) > _LONGEST or (len(parts) > 1 and parts[0] in ("driver", "allowMultipleAllocations")):
         return None
-    return Path((*parent.parts, name), parent.optional or optional)
+    return Path(parts, start.optional or optional)
 
 
 def _step(node: Node) -> tuple[Node, str, bool] | None:
@@ -78,7 +86,7 @@ class DeviceRoots:
 
     def variable(self, name: str) -> Closure:
         """Code for a variable as a whole: only `dyn(device)` and the like need it."""
-        return _device_map
+        return device_map
 
     def start(self, name: str) -> Path | None:
         """The path that a variable begins."""
@@ -237,7 +245,8 @@ def _by_domain(values: Mapping[str, Any]) -> DomainMap:
     return domains
 
 
-def _device_map(frame: Frame) -> dict[str, Any]:
+def device_map(frame: Frame) -> dict[str, Any]:
+    """The device as a value."""
     device = frame[ROOT]
     return {
         "driver": device.driver,

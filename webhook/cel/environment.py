@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from webhook.cel.library import FUNCTIONS
 from webhook.cel.library.table import Function
+from webhook.cel.messages import MESSAGES, Message, unknown
 from webhook.cel.types import (
     BOOL,
     BYTES,
@@ -17,6 +18,7 @@ from webhook.cel.types import (
     DOUBLE,
     DURATION,
     DYN,
+    EMPTY,
     INT,
     IP,
     NULL,
@@ -24,6 +26,7 @@ from webhook.cel.types import (
     TIMESTAMP,
     TYPE,
     UINT,
+    Kind,
     Type,
     list_of,
     map_of,
@@ -31,7 +34,7 @@ from webhook.cel.types import (
 )
 from webhook.cel.values import TypeValue
 
-_TYPES = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, TYPE, UINT, IP, CIDR)
+_TYPES = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, TYPE, UINT, IP, CIDR, EMPTY)
 
 TYPE_NAMES: Mapping[str, Type] = {type_.name: type_ for type_ in _TYPES} | {
     "list": list_of(DYN),
@@ -46,6 +49,13 @@ class Environment:
 
     variables: Mapping[str, Type]
     functions: Mapping[str, Function] = field(default_factory=lambda: FUNCTIONS)
+
+    def message(self, name: str) -> Message | None:
+        """The kind of message literal that a name stands for, if it stands for one."""
+        for type_ in self.variables.values():
+            if type_.kind is Kind.STRUCT and type_.fields is not None and type_.name == name:
+                return unknown(name, type_.fields, type_)
+        return MESSAGES.get(name)
 
     def type_value(self, name: str) -> TypeValue | None:
         """The type that a name stands for, if it stands for one."""

@@ -45,7 +45,7 @@ def _count(node: Node) -> int:
 
 def turns(range_: Closure, first: int, second: int | None, steps: int) -> Turns:
     """A generator that sets the loop variables for each turn."""
-    elements = _pairs if second is not None else _singles
+    elements = pairs if second is not None else singles
 
     def run(frame: Frame) -> Iterator[None]:
         for one, two in elements(range_(frame)):
@@ -58,7 +58,8 @@ def turns(range_: Closure, first: int, second: int | None, steps: int) -> Turns:
     return run
 
 
-def _singles(values: Any) -> Iterator[tuple[Any, Any]]:
+def singles(values: Any) -> Iterator[tuple[Any, Any]]:
+    """The elements of a list or keys of a map, for a macro with one variable."""
     kind = type(values)
     if kind is list:
         return ((value, None) for value in values)
@@ -67,7 +68,8 @@ def _singles(values: Any) -> Iterator[tuple[Any, Any]]:
     raise EvaluationError(f"got '{go_type(values)}', expected iterable type")
 
 
-def _pairs(values: Any) -> Iterator[tuple[Any, Any]]:
+def pairs(values: Any) -> Iterator[tuple[Any, Any]]:
+    """Indexes and elements of a list or entries of a map, for a macro with two variables."""
     kind = type(values)
     if kind is list:
         return iter(enumerate(values))
@@ -121,13 +123,14 @@ def insert(loop: Turns, predicate: Closure | None, entry: Closure) -> Closure:
         result: dict[Any, Any] = {}
         for _ in loop(frame):
             if predicate is None or _truth(predicate(frame)):
-                _merge(result, entry(frame))
+                merge(result, entry(frame))
         return result
 
     return run
 
 
-def _merge(result: dict[Any, Any], entries: Any) -> None:
+def merge(result: dict[Any, Any], entries: Any) -> None:
+    """Put the entries of a map into a new one, where none of them may be yet."""
     if type(entries) not in (dict, DomainMap):
         raise no_such_overload("cel.@mapInsert")
     for key, value in entries.items():

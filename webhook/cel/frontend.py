@@ -7,7 +7,8 @@ hostile until shown otherwise: its length and the depth of its tree are bounded.
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -15,6 +16,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from webhook.cel.ast import (
     Call,
     Entry,
+    FieldValue,
     Ident,
     ListNode,
     Literal,
@@ -23,7 +25,6 @@ from webhook.cel.ast import (
     Position,
     Select,
     Struct,
-    TooDeepError,
     above,
     call,
     member_call,
@@ -32,6 +33,7 @@ from webhook.cel.ast import (
 from webhook.cel.grammar import parser
 from webhook.cel.literals import bytes_value, string_value
 from webhook.cel.macros import expand_global, expand_member
+from webhook.cel.nesting import LEAF, Nesting, NestingError, added, beside, bracketed, chosen, compared, visited
 from webhook.cel.problems import CompileProblem, ExpressionError, problem
 from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
@@ -56,12 +58,12 @@ def parse(text: str) -> Node:
     if size > MAX_BYTES:
         raise ExpressionError(CompileProblem(f"expression too long: {size} bytes, the limit is {MAX_BYTES}", 1, 1))
     try:
-        tree = parser(_BUILDER).parse(_LONE_SURROGATE.sub("\ufffd", text))
-    except TooDeepError:
-        raise ExpressionError(CompileProblem("expression recursion limit exceeded: 250", 1, 1)) from None
+        parsed: Any = parser(_BUILDER).parse(_LONE_SURROGATE.sub("\ufffd", text))
+    except NestingError as error:
+        raise ExpressionError(CompileProblem(str(error), 1, 1)) from None
     except UnexpectedInput as error:
         raise ExpressionError(_syntax_problem(error, text)) from None
-    return tree  # type: ignore[return-value]  # the builder makes nodes, not lark's trees
+    return parsed.node  # type: ignore[no-any-return]  # the builder makes nodes, not lark's trees
 
 
 def _syntax_problem(error: UnexpectedInput, text: str) -> CompileProblem:
@@ -89,45 +91,73 @@ class _Overflow(Literal):
     __slots__ = ()
 
 
-def _usable(node: Node) -> Node:
+class _Signed(Literal):
+    """A number that was written with a minus sign."""
+
+    __slots__ = ()
+
+
+class Parsed(NamedTuple):
+    """What a rule became: a node, and how deep the text nests there."""
+
+    node: Node
+    nesting: Nesting
+
+
+def _usable(operand: Parsed) -> Node:
     """The node, unless it is a literal that waited in vain for a minus sign."""
+    node = operand.node
     if type(node) is _Overflow:
         raise ExpressionError(problem("invalid int literal", node.at))
-    return node
+    return Literal(node.at, 1, node.value) if type(node) is _Signed else node
 
 
-def _infix(rule: str, children: Children) -> Node:
-    (left, operator), right = children
-    return call(_place(operator), rule, left, right)
+def _negated(signs: Children, node: Literal) -> Parsed:
+    """Minus signs before a number. A single one belongs to the number; of several, none does."""
+    count, value = (len(signs) + 1, -node.value) if type(node) is _Signed else (len(signs), node.value)  # type: ignore[operator]
+    if count == 1:
+        return _leaf(Literal(node.at, 1, -value))  # type: ignore[operator]
+    if value == INT_MAX + 1 and type(value) is int:
+        _fail("invalid int literal", signs[-1])
+    positive = Literal(node.at, 1, value)
+    return _leaf(positive if count % 2 == 0 else call(_place(signs[0]), "-_", positive))
 
 
-def _pair(children: Children) -> tuple[Node, Token]:
+def _leaf(node: Node) -> Parsed:
+    return Parsed(node, LEAF)
+
+
+def _pair(children: Children) -> tuple[Parsed, Token]:
     return children[0], children[1]
 
 
 class _Builder:
     """One method per grammar rule; each gets what the rule's parts became, tokens included."""
 
-    def expr(self, children: Children) -> Node:
+    def expr(self, children: Children) -> Parsed:
         condition, mark, then, _, otherwise = children
-        return call(_place(mark), "_?_:_", condition, then, otherwise)
+        node = call(_place(mark), "_?_:_", condition.node, then.node, otherwise.node)
+        return Parsed(node, chosen(condition.nesting, then.nesting, otherwise.nesting))
 
-    def conditionalor(self, children: Children) -> Node:
+    def conditionalor(self, children: Children) -> Parsed:
         return _variadic("_||_", children)
 
-    def conditionaland(self, children: Children) -> Node:
+    def conditionaland(self, children: Children) -> Parsed:
         return _variadic("_&&_", children)
 
-    def relation(self, children: Children) -> Node:
-        operator = children[0][1]
-        return _infix("@in" if operator == "in" else f"_{operator}_", children)
+    def relation(self, children: Children) -> Parsed:
+        (left, operator), right = children
+        name = "@in" if operator == "in" else f"_{operator}_"
+        return Parsed(call(_place(operator), name, left.node, right.node), compared(left.nesting, right.nesting))
 
     relation_lt = relation_le = relation_gt = relation_ge = relation_eq = relation_ne = relation_in = staticmethod(_pair)
     addition_add = addition_sub = staticmethod(_pair)
     multiplication_mul = multiplication_div = multiplication_mod = staticmethod(_pair)
 
-    def addition(self, children: Children) -> Node:
-        return _infix(f"_{children[0][1]}_", children)
+    def addition(self, children: Children) -> Parsed:
+        (left, operator), right = children
+        node = call(_place(operator), f"_{operator}_", left.node, right.node)
+        return Parsed(node, added(left.nesting, right.nesting))
 
     multiplication = addition
 
@@ -136,123 +166,131 @@ class _Builder:
 
     negs = nots
 
-    def unary(self, children: Children) -> Node:
+    def unary(self, children: Children) -> Parsed:
         operand = children[-1]
         if len(children) == 1:
-            return _usable(operand)
-        signs = children[0]
-        if type(operand) is Literal and operand.value == INT_MIN and operand.depth == 1:
-            _fail("invalid int literal", signs[-1])  # the last minus was one of several
-        if signs[0] == "-" and type(operand) is _Overflow:
-            return Literal(operand.at, 1, INT_MIN)
-        if len(signs) % 2 == 0:
-            return _usable(operand)
-        return call(_place(signs[0]), f"{signs[0]}_", _usable(operand))
+            return Parsed(_usable(operand), operand.nesting)
+        signs, node = children[0], operand.node
+        is_number = isinstance(node, Literal) and type(node.value) in (int, float) and operand.nesting is LEAF
+        if signs[0] == "-" and is_number:
+            return _negated(signs, node)
+        node = _usable(operand)
+        if len(signs) % 2:
+            node = call(_place(signs[0]), f"{signs[0]}_", node)
+        return Parsed(node, operand.nesting)
 
-    def member_dot(self, children: Children) -> Node:
+    def member_dot(self, children: Children) -> Parsed:
         operand, dot, field = children
-        return select(_place(dot), _usable(operand), _field(field))
+        return Parsed(select(_place(dot), _usable(operand), _field(field)), visited(operand.nesting))
 
-    def member_opt_dot(self, children: Children) -> Node:
+    def member_opt_dot(self, children: Children) -> Parsed:
         operand, dot, _, field = children
-        return call(_place(dot), "_?._", _usable(operand), Literal(_place(field), 1, _field(field)))
+        node = call(_place(dot), "_?._", _usable(operand), Literal(_place(field), 1, _field(field)))
+        return Parsed(node, visited(operand.nesting))
 
-    def member_dot_arg(self, children: Children) -> Node:
+    def member_dot_arg(self, children: Children) -> Parsed:
         target, name, opening, args = _usable(children[0]), _field(children[2]), children[3], _arguments(children[4:])
-        at = _place(opening)
-        return expand_member(at, name, target, args) or member_call(at, name, target, *args)
+        at, nodes = _place(opening), tuple(argument.node for argument in args)
+        node = expand_member(at, name, target, nodes) or member_call(at, name, target, *nodes)
+        return Parsed(node, visited(beside(children[0].nesting, _bracketed(args))))
 
-    def member_index(self, children: Children) -> Node:
-        operand, opening, index, _ = children
-        return call(_place(opening), "_[_]", _usable(operand), index)
+    def member_index(self, children: Children) -> Parsed:
+        operand, opening, index = children[0], children[1], children[-2]
+        name = "_[_]" if len(children) == 4 else "_[?_]"
+        node = call(_place(opening), name, _usable(operand), index.node)
+        return Parsed(node, visited(beside(operand.nesting, bracketed(index.nesting))))
 
-    def member_opt_index(self, children: Children) -> Node:
-        operand, opening, _, index, _ = children
-        return call(_place(opening), "_[?_]", _usable(operand), index)
+    member_opt_index = member_index
 
-    def member_object(self, children: Children) -> Node:
-        return Struct(_place(children[1]), 1, _dotted(children[0]))
+    def member_object(self, children: Children) -> Parsed:
+        named, opening = children[0], children[1]
+        given = children[2] if isinstance(children[2], list) else []
+        fields = tuple(field for field, _ in given)
+        node = Struct(_place(opening), above(*(field.value for field in fields)), _message_name(named, opening), fields)
+        return Parsed(node, bracketed(*(nesting for _, nesting in given)))
 
-    def fieldinits(self, children: Children) -> Children:
-        return children
+    def fieldinit(self, children: Children) -> tuple[FieldValue, Nesting]:
+        name, colon, value = children[-3:]
+        return FieldValue(_place(colon), _field(name), value.node, len(children) == 4), value.nesting
 
-    def dot_ident_arg(self, children: Children) -> Node:
+    def dot_ident_arg(self, children: Children) -> Parsed:
         return self.ident_arg(children[1:])
 
-    def dot_ident(self, children: Children) -> Node:
+    def dot_ident(self, children: Children) -> Parsed:
         name = children[1]
         if name in _RESERVED:
             _fail(f"reserved identifier: {name}", name)
-        return Ident(_place(name), 1, str(name), absolute=True)
+        return _leaf(Ident(_place(name), 1, str(name), absolute=True))
 
-    def ident_arg(self, children: Children) -> Node:
+    def ident_arg(self, children: Children) -> Parsed:
         name, opening, args = children[0], children[1], _arguments(children[2:])
         if name in _RESERVED:
             _fail(f"reserved identifier: {name}", name)
-        at = _place(opening)
-        return expand_global(at, str(name), args) or call(at, str(name), *args)
+        at, nodes = _place(opening), tuple(argument.node for argument in args)
+        return Parsed(expand_global(at, str(name), nodes) or call(at, str(name), *nodes), _bracketed(args))
 
-    def ident(self, children: Children) -> Node:
+    def ident(self, children: Children) -> Parsed:
         name = children[0]
         if name in _CONSTANTS:
-            return Literal(_place(name), 1, _CONSTANTS[name])
+            return _leaf(Literal(_place(name), 1, _CONSTANTS[name]))
         if name in _RESERVED:
             _fail(f"reserved identifier: {name}", name)
-        return Ident(_place(name), 1, str(name))
+        return _leaf(Ident(_place(name), 1, str(name)))
 
-    def paren_expr(self, children: Children) -> Node:
-        return _deeper(children[1])
+    def paren_expr(self, children: Children) -> Parsed:
+        return Parsed(children[1].node, bracketed(children[1].nesting))
 
-    def exprlist(self, children: Children) -> tuple[Node, ...]:
+    def exprlist(self, children: Children) -> tuple[Parsed, ...]:
         return tuple(children[::2])
 
-    def list_lit(self, children: Children) -> Node:
+    def list_lit(self, children: Children) -> Parsed:
         items = children[1] if isinstance(children[1], list) else []
-        elements = tuple(node for _, node in items)
+        elements = tuple(element.node for _, element in items)
         optional = frozenset(index for index, (is_optional, _) in enumerate(items) if is_optional)
-        return ListNode(_place(children[0]), above(*elements), elements, optional)
+        node = ListNode(_place(children[0]), above(*elements), elements, optional)
+        return Parsed(node, _bracketed([element for _, element in items]))
 
     def listinit(self, children: Children) -> Children:
-        return [children[0]] if len(children) == 1 else [*children[0], children[2]]
+        if len(children) == 1:
+            return [children[0]]
+        children[0].append(children[2])
+        return children[0]  # type: ignore[no-any-return]
 
-    mapinits = listinit
+    mapinits = fieldinits = listinit
 
-    def optexpr(self, children: Children) -> tuple[bool, Node]:
+    def optexpr(self, children: Children) -> tuple[bool, Parsed]:
         return len(children) == 2, children[-1]
 
-    def map_lit(self, children: Children) -> Node:
-        entries = tuple(children[1]) if isinstance(children[1], list) else ()
+    def map_lit(self, children: Children) -> Parsed:
+        items = children[1] if isinstance(children[1], list) else []
+        entries = tuple(entry for entry, _ in items)
         parts = [part for entry in entries for part in (entry.key, entry.value)]
-        return MapNode(_place(children[0]), above(*parts), entries)
+        node = MapNode(_place(children[0]), above(*parts), entries)
+        return Parsed(node, bracketed(*(nesting for _, nesting in items)))
 
-    def mapinit(self, children: Children) -> Entry:
+    def mapinit(self, children: Children) -> tuple[Entry, Nesting]:
         key, colon, value = children[-3:]
-        return Entry(_place(colon), key, value, len(children) == 4)
+        return Entry(_place(colon), key.node, value.node, len(children) == 4), beside(key.nesting, value.nesting)
 
-    def literal(self, children: Children) -> Node:
+    def literal(self, children: Children) -> Parsed:
         token = children[0]
-        return _LITERALS[token.type](_place(token), token)
+        return _leaf(_LITERALS[token.type](_place(token), token))
 
 
 _BUILDER = _Builder()
 
 
-def _deeper(node: Node) -> Node:
-    """The node again, one level deeper: parentheses nest as well."""
-    depth = above(node)
-    copy = object.__new__(type(node))
-    for slot in type(node).__slots__:
-        object.__setattr__(copy, slot, getattr(node, slot))
-    object.__setattr__(copy, "depth", depth)
-    return copy
+def _bracketed(parts: Sequence[Parsed]) -> Nesting:
+    return bracketed(*(part.nesting for part in parts))
 
 
-def _variadic(function: str, children: Children) -> Node:
+def _variadic(function: str, children: Children) -> Parsed:
     left, operator, right = children
-    if isinstance(left, Call) and left.function == function:
-        args = (*left.args, right)
-        return Call(left.at, above(*args), function, None, args)
-    return call(_place(operator), function, left, right)
+    nesting = beside(left.nesting, right.nesting)
+    if isinstance(left.node, Call) and left.node.function == function:
+        args = (*left.node.args, right.node)
+        return Parsed(Call(left.node.at, above(*args), function, None, args), nesting)
+    return Parsed(call(_place(operator), function, left.node, right.node), nesting)
 
 
 def _field(name: Token) -> str:
@@ -263,17 +301,19 @@ def _field(name: Token) -> str:
     return str(name)
 
 
-def _arguments(rest: Children) -> tuple[Node, ...]:
+def _arguments(rest: Children) -> tuple[Parsed, ...]:
     return rest[0] if isinstance(rest[0], tuple) else ()
 
 
-def _dotted(node: Node) -> str:
-    names = []
-    while isinstance(node, Select):
+def _message_name(named: Parsed, opening: Token) -> str:
+    """a.b.c in front of a brace; anything else there is a mistake."""
+    names, node = [], named.node
+    while type(node) is Select and not node.test:
         names.append(node.field)
         node = node.operand
-    names.append(node.name if isinstance(node, Ident) else "?")
-    return ".".join(reversed(names))
+    if type(node) is not Ident or named.nesting.expressions:
+        _fail("Syntax error: mismatched input '{'", opening)
+    return ("." if node.absolute else "") + ".".join([node.name, *reversed(names)])
 
 
 def _int(at: Position, token: Token) -> Literal:
@@ -284,7 +324,7 @@ def _int(at: Position, token: Token) -> Literal:
         return _Overflow(at, 1, value)
     if not INT_MIN <= value <= INT_MAX:
         raise ExpressionError(problem("invalid int literal", at))
-    return Literal(at, 1, value)
+    return _Signed(at, 1, value) if token[0] == "-" else Literal(at, 1, value)
 
 
 def _uint(at: Position, token: Token) -> Literal:
@@ -300,7 +340,7 @@ def _float(at: Position, token: Token) -> Literal:
     value = float(token)
     if value in (float("inf"), float("-inf")):
         raise ExpressionError(problem("invalid double literal", at))
-    return Literal(at, 1, value)
+    return _Signed(at, 1, value) if token[0] == "-" else Literal(at, 1, value)
 
 
 def _string(at: Position, token: Token) -> Literal:

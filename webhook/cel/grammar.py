@@ -40,6 +40,9 @@ _RULES = {
     'listinit : optexpr | listinit "," optexpr\noptexpr : ["?"] expr',
     r"^map_lit +: .*": 'map_lit : "{" [","] "}" | "{" mapinits [","] "}"',
     r"^mapinits +: .*": 'mapinits : mapinit | mapinits "," mapinit\nmapinit : ["?"] expr ":" expr',
+    # Message literals as well; the tree builder sees to it that only a name stands in front of one.
+    r"^member_object +: .*": 'member_object : member "{" [","] "}" | member "{" fieldinits [","] "}"',
+    r"^fieldinits +: .*": 'fieldinits : fieldinit | fieldinits "," fieldinit\nfieldinit : ["?"] (IDENT | ESCAPED) ":" expr',
     # true, false and null are read as names and told apart afterwards, so that `trueish` stays one name.
     r"^literal +: .*\n.*": "literal : UINT_LIT | FLOAT_LIT | INT_LIT | STRING_LIT | BYTES_LIT",
     # Literals as cel-go reads them.

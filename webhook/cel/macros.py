@@ -74,39 +74,40 @@ def _two_variables(args: Args) -> tuple[str, str]:
     return first, second
 
 
+def _accu(at: Position) -> Node:
+    """The accumulator, a new node each time: costs are counted by node."""
+    return ident(at, ACCUMULATOR)
+
+
 def _all(at: Position, target: Node, variables: tuple[str, str], predicate: Node) -> Node:
-    accu = ident(at, ACCUMULATOR)
-    condition, step = call(at, "@not_strictly_false", accu), call(at, "_&&_", accu, predicate)
-    return _fold(at, "all", target, variables, (literal(at, True), condition, step, accu))
+    condition, step = call(at, "@not_strictly_false", _accu(at)), call(at, "_&&_", _accu(at), predicate)
+    return _fold(at, "all", target, variables, (literal(at, True), condition, step, _accu(at)))
 
 
 def _exists(at: Position, target: Node, variables: tuple[str, str], predicate: Node) -> Node:
-    accu = ident(at, ACCUMULATOR)
-    condition = call(at, "@not_strictly_false", call(at, "!_", accu))
-    return _fold(at, "exists", target, variables, (literal(at, False), condition, call(at, "_||_", accu, predicate), accu))
+    condition = call(at, "@not_strictly_false", call(at, "!_", _accu(at)))
+    step = call(at, "_||_", _accu(at), predicate)
+    return _fold(at, "exists", target, variables, (literal(at, False), condition, step, _accu(at)))
 
 
 def _exists_one(at: Position, target: Node, variables: tuple[str, str], predicate: Node) -> Node:
-    accu = ident(at, ACCUMULATOR)
-    step = call(at, "_?_:_", predicate, call(at, "_+_", accu, literal(at, 1)), accu)
-    result = call(at, "_==_", accu, literal(at, 1))
+    step = call(at, "_?_:_", predicate, call(at, "_+_", _accu(at), literal(at, 1)), _accu(at))
+    result = call(at, "_==_", _accu(at), literal(at, 1))
     return _fold(at, "exists_one", target, variables, (literal(at, 0), literal(at, True), step, result))
 
 
 def _collect(at: Position, target: Node, variables: tuple[str, str], predicate: Node | None, element: Node) -> Node:
-    accu = ident(at, ACCUMULATOR)
-    step: Node = call(at, "_+_", accu, list_node(at, element))
+    step: Node = call(at, "_+_", _accu(at), list_node(at, element))
     if predicate is not None:
-        step = call(at, "_?_:_", predicate, step, accu)
-    return _fold(at, "collect", target, variables, (list_node(at), literal(at, True), step, accu))
+        step = call(at, "_?_:_", predicate, step, _accu(at))
+    return _fold(at, "collect", target, variables, (list_node(at), literal(at, True), step, _accu(at)))
 
 
 def _insert(at: Position, target: Node, variables: tuple[str, str], predicate: Node | None, *entry: Node) -> Node:
-    accu = ident(at, ACCUMULATOR)
-    step: Node = call(at, "cel.@mapInsert", accu, *entry)
+    step: Node = call(at, "cel.@mapInsert", _accu(at), *entry)
     if predicate is not None:
-        step = call(at, "_?_:_", predicate, step, accu)
-    return _fold(at, "insert", target, variables, (MapNode(at, 1, ()), literal(at, True), step, accu))
+        step = call(at, "_?_:_", predicate, step, _accu(at))
+    return _fold(at, "insert", target, variables, (MapNode(at, 1, ()), literal(at, True), step, _accu(at)))
 
 
 def _map(at: Position, target: Node, args: Args) -> Node:
@@ -166,9 +167,9 @@ def _sort_by(at: Position, target: Node, args: Args) -> Node:
     if not isinstance(target, ListNode | Select | Ident | Fold | Call):
         message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
         raise ExpressionError(problem(message, target.at))
-    bound = ident(at, SORT_INPUT)
-    keys = _map(at, bound, args)
-    return _let(at, "bind", SORT_INPUT, target, member_call(at, "@sortByAssociatedKeys", bound, keys))
+    keys = _map(at, ident(at, SORT_INPUT), args)
+    result = member_call(at, "@sortByAssociatedKeys", ident(at, SORT_INPUT), keys)
+    return _let(at, "bind", SORT_INPUT, target, result)
 
 
 def _quantifier(build: Callable[[Position, Node, tuple[str, str], Node], Node], count: int) -> Expander:

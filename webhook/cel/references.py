@@ -12,6 +12,7 @@ from typing import Literal as Choice
 
 from webhook.cel.ast import Call, Fold, Ident, Literal, Node, Select, children
 from webhook.cel.checker import Checked
+from webhook.cel.descent import Task, perform
 from webhook.cel.device import DEVICE, Path, resolve
 
 ReferenceKind = Choice["attribute", "capacity", "driver", "sharable"]
@@ -39,7 +40,7 @@ _Parts = tuple[str, ...]
 def references_of(checked: Checked) -> frozenset[Reference]:
     """Everything that the expression reads of `device`."""
     reader = _Reader(checked)
-    reader.read(checked.tree, frozenset())
+    perform(reader.read(checked.tree, frozenset()))
     return frozenset(reader.found)
 
 
@@ -50,7 +51,7 @@ class _Reader:
         self._scopes: list[dict[str, Path | None]] = []
         self._seen: set[tuple[Node, frozenset[_Parts]]] = set()
 
-    def read(self, node: Node, safe: frozenset[_Parts]) -> None:
+    def read(self, node: Node, safe: frozenset[_Parts]) -> Task[None]:
         """Note what `node` reads, given the paths that are known to be there."""
         if (node, safe) in self._seen:  # macros may use one node twice, and nested ones then many times
             return
@@ -59,19 +60,19 @@ class _Reader:
         if path is not None:
             self._note(node, path, safe)
         elif isinstance(node, Call) and node.function in ("_&&_", "_||_"):
-            self._read_terms(node, safe)
+            yield from self._read_terms(node, safe)
         elif isinstance(node, Call) and node.function == "_?_:_":
             condition, then, otherwise = node.args
-            self.read(condition, safe)
-            self.read(then, safe | self._facts(condition, holds=True))
-            self.read(otherwise, safe | self._facts(condition, holds=False))
+            yield self.read(condition, safe)
+            yield self.read(then, safe | self._facts(condition, holds=True))
+            yield self.read(otherwise, safe | self._facts(condition, holds=False))
         elif isinstance(node, Fold):
-            self._read_fold(node, safe)
+            yield from self._read_fold(node, safe)
         elif self._reads_membership(node):
             return
         else:
             for child in children(node):
-                self.read(child, safe)
+                yield self.read(child, safe)
 
     def _note(self, node: Node, path: Path, safe: frozenset[_Parts]) -> None:
         if not path.parts:
@@ -102,37 +103,46 @@ class _Reader:
             return None
         return Path((*path.parts, name.value)) if path.parts[0] in ("attributes", "capacity") else None
 
-    def _read_terms(self, node: Call, safe: frozenset[_Parts]) -> None:
+    def _read_terms(self, node: Call, safe: frozenset[_Parts]) -> Task[None]:
         holds = node.function == "_&&_"
         facts = [self._facts(term, holds=holds) for term in node.args]
         for index, term in enumerate(node.args):
             others = [fact for other, fact in enumerate(facts) if other != index]
-            self.read(term, safe.union(*others))
+            yield self.read(term, safe.union(*others))
 
-    def _facts(self, node: Node, *, holds: bool) -> frozenset[_Parts]:
+    def _facts(self, condition: Node, *, holds: bool) -> frozenset[_Parts]:
         """The paths that are there when the condition is true (or, not `holds`, false)."""
-        if isinstance(node, Call) and node.function == "!_":
-            return self._facts(node.args[0], holds=not holds)
-        if isinstance(node, Call) and node.function == ("_&&_" if holds else "_||_"):
-            return frozenset().union(*(self._facts(term, holds=holds) for term in node.args))
-        if not holds:
-            return frozenset()
+        found, pending = set(), [(condition, holds)]
+        while pending:
+            node, holds = pending.pop()
+            if isinstance(node, Call) and node.function == "!_":
+                pending.append((node.args[0], not holds))
+            elif isinstance(node, Call) and node.function == ("_&&_" if holds else "_||_"):
+                pending.extend((term, holds) for term in node.args)
+            elif holds:
+                path = self._tested(node)
+                if path is not None:
+                    found.add(path.parts)
+        return frozenset(found)
+
+    def _tested(self, node: Node) -> Path | None:
+        """The path that is there if `node` is true."""
         path = resolve(node, self._lookup) if isinstance(node, Select) and node.test else self._membership(node)
         if path is None and isinstance(node, Call) and node.function == "hasValue" and node.target is not None:
             path = resolve(node.target, self._lookup)
-        return frozenset({path.parts}) if path is not None else frozenset()
+        return path
 
-    def _read_fold(self, node: Fold, safe: frozenset[_Parts]) -> None:
-        self.read(node.range_, safe)
+    def _read_fold(self, node: Fold, safe: frozenset[_Parts]) -> Task[None]:
+        yield self.read(node.range_, safe)
         alias = resolve(node.initial, self._lookup) if node.macro == "bind" else None
         if alias is None or len(alias.parts) == 3:
-            self.read(node.initial, safe)
+            yield self.read(node.initial, safe)
         self._scopes.append({node.accumulator: alias})
         if node.macro not in ("bind", "opt"):  # those never take a step
             self._scopes.append(dict.fromkeys((node.first, node.second)))
-            self.read(node.step, safe)
+            yield self.read(node.step, safe)
             self._scopes.pop()
-        self.read(node.result, safe)
+        yield self.read(node.result, safe)
         self._scopes.pop()
 
     def _lookup(self, node: Ident) -> Path | None:
@@ -140,4 +150,4 @@ class _Reader:
             for scope in reversed(self._scopes):
                 if node.name in scope:
                     return scope[node.name]
-        return Path() if node.name == DEVICE and node not in self.checked.type_names else None
+        return Path() if node.name == DEVICE and node not in self.checked.constants else None

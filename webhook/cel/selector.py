@@ -7,9 +7,14 @@ from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
 
-from webhook.cel.checker import check
+from webhook.cel.checker import Checked, check
 from webhook.cel.closures import Compiler
 from webhook.cel.code import MAX_STEPS, Closure
+from webhook.cel.cost import LIMIT
+from webhook.cel.cost.charges import TRACKED
+from webhook.cel.cost.estimate import estimate
+from webhook.cel.cost.meter import Meter
+from webhook.cel.cost.program import Program, device_reader, program
 from webhook.cel.device import ENVIRONMENT, DeviceRoots
 from webhook.cel.frontend import parse
 from webhook.cel.problems import CompileProblem, ExpressionError
@@ -25,11 +30,14 @@ from webhook.cel.values import (
     Optional,
     TypeValue,
     UInt,
+    limit_exceeded,
     type_name,
 )
 from webhook.model.device import Device
 
 _CACHED_SELECTORS = 2_048
+_CACHED_PROGRAMS = 64
+_DEEPEST_CLOSURES = 120  # deeper trees are evaluated by their plan, which needs no stack
 
 
 class Verdict(Enum):
@@ -45,19 +53,28 @@ Outcome: TypeAlias = Verdict | CelError
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A compiled selector. Immutable; may be used by many threads at once."""
+    """A compiled selector. Immutable; may be used by many threads at once.
+
+    `max_cost` is the most that it can cost: above cost.LIMIT the API server refuses it, see `refusal`.
+    """
 
     text: str
     references: frozenset[Reference]
-    _run: Closure = field(repr=False, compare=False)
+    max_cost: int
+    _run: Closure | None = field(repr=False, compare=False)  # None: only the counted program will do
     _locals: tuple[None, ...] = field(repr=False, compare=False)
 
     def against(self, device: Device) -> Outcome:
         """Match, no match, or the error that would fail the allocation. Never raises. Hot path."""
+        run = self._run
+        if run is None or device.unreadable:
+            return self.cost(device)[0]
         try:
-            value = self._run([device, MAX_STEPS, *self._locals])
-        except (EvaluationError, AbortedError) as error:
+            value = run([device, MAX_STEPS, *self._locals])
+        except EvaluationError as error:
             return CelError(error.message)
+        except AbortedError as error:
+            return self._aborted(device, error)
         except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
             return _internal_error(error)
         if value is True:
@@ -65,6 +82,30 @@ class Selector:
         if value is False:
             return NO_MATCH
         return _converted(value)
+
+    def _aborted(self, device: Device, error: AbortedError) -> Outcome:
+        # Steps are counted more coarsely than costs, and stop an evaluation earlier: the count of costs decides.
+        return self.cost(device)[0] if error.message == limit_exceeded().message else CelError(error.message)
+
+    def cost(self, device: Device) -> tuple[Outcome, int]:
+        """The outcome, and what it cost to get there in the scheduler's units. Much slower than `against`. Never raises."""
+        if device.unreadable:
+            return CelError(device.unreadable), 0
+        meter = Meter(LIMIT)
+        try:
+            value = _program(self.text).run(device, meter)
+        except AbortedError as error:
+            return CelError(error.message), meter.cost
+        except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
+            return _internal_error(error), meter.cost
+        if type(value) is EvaluationError:
+            return CelError(value.message), meter.cost
+        return (MATCH if value else NO_MATCH) if type(value) is bool else _converted(value), meter.cost
+
+    @property
+    def refusal(self) -> CompileProblem | None:
+        """Why the API server does not accept the selector although it compiles."""
+        return CompileProblem("too complex, exceeds cost limit", 1, 1) if self.max_cost > LIMIT else None
 
 
 def _converted(value: object) -> Outcome:
@@ -112,12 +153,32 @@ def compile_selector(text: str) -> Selector | tuple[CompileProblem, ...]:
 
 
 def _compile(text: str) -> Selector:
+    checked = _checked(text)
+    max_cost = estimate(checked).most
+    references = references_of(checked)
+    if max_cost > LIMIT or checked.tree.depth > _DEEPEST_CLOSURES or _is_tracked(checked):
+        _program(text)  # what cannot be planned is a compile error
+        return Selector(text, references, max_cost, None, ())
+    compiler = Compiler(checked, DeviceRoots())
+    code = compiler.compile(checked.tree)
+    return Selector(text, references, max_cost, code.run, (None,) * (compiler.slots - 2))
+
+
+def _checked(text: str) -> Checked:
     checked = check(parse(text), ENVIRONMENT)
     validate(checked)
     result = checked.types[checked.tree]
     if result not in (BOOL, DYN):
         message = f"must evaluate to bool or the unknown type, not {format_type(result)}"
         raise ExpressionError(CompileProblem(message, 1, 1))
-    compiler = Compiler(checked, DeviceRoots())
-    code = compiler.compile(checked.tree)
-    return Selector(text, references_of(checked), code.run, (None,) * (compiler.slots - 2))
+    return checked
+
+
+def _is_tracked(checked: Checked) -> bool:
+    """The scheduler's cost tracking itself can fail the evaluation: only the program that counts costs does the same."""
+    return any(resolution.function.name in TRACKED for resolution in checked.calls.values())
+
+
+@lru_cache(maxsize=_CACHED_PROGRAMS)
+def _program(text: str) -> Program:
+    return program(_checked(text), device_reader)

@@ -20,6 +20,7 @@ class Kind(Enum):
     """The sorts of types that the checker tells apart."""
 
     DYN = "dyn"
+    ANY = "any"  # dyn, but nothing to loop over
     ERROR = "!error!"
     NULL = "null"
     PRIMITIVE = "primitive"
@@ -34,12 +35,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type. `fields` belongs to structs and takes no part in comparison: a struct is known by its name."""
+    """A type. `fields` belongs to structs and takes no part in comparison: a struct is known by its name.
+
+    Neither does `nullable`: a wrapped int is an int that may be null as well.
+    """
 
     kind: Kind
     name: str
     params: tuple[Type, ...] = ()
     fields: Mapping[str, Type] | None = field(default=None, compare=False, repr=False)
+    nullable: bool = field(default=False, compare=False, repr=False)
     weight: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +62,7 @@ class Type:
 VariableType = Type
 
 DYN = Type(Kind.DYN, "dyn")
+ANY = Type(Kind.ANY, "any")
 ERROR = Type(Kind.ERROR, "!error!")
 NULL = Type(Kind.NULL, "null_type")
 BOOL = Type(Kind.PRIMITIVE, "bool")
@@ -74,6 +80,7 @@ URL = Type(Kind.STRUCT, "kubernetes.URL")
 IP = Type(Kind.STRUCT, "net.IP")
 CIDR = Type(Kind.STRUCT, "net.CIDR")
 FORMAT = Type(Kind.STRUCT, "kubernetes.NamedFormat")
+EMPTY = Type(Kind.STRUCT, "google.protobuf.Empty", fields={})
 
 
 def list_of(element: Type) -> Type:
@@ -89,6 +96,11 @@ def map_of(value: Type, key: Type = STRING) -> Type:
 def optional_of(element: Type) -> Type:
     """optional_type(element)"""
     return Type(Kind.OPAQUE, "optional_type", (element,))
+
+
+def nullable(element: Type) -> Type:
+    """The type that a message wraps around another."""
+    return Type(element.kind, element.name, element.params, nullable=True)
 
 
 def type_of(element: Type) -> Type:
@@ -116,6 +128,8 @@ _DECLARED_NAMES = {NULL: "null", TIMESTAMP: "timestamp", DURATION: "duration"}
 
 def format_type(type_: Type) -> str:
     """The type as cel-go writes it in messages."""
+    if type_.nullable:
+        return f"wrapper({type_.name})"
     if type_.kind is Kind.PARAM:
         return type_.name
     if type_.kind is Kind.TYPE and not type_.params:
@@ -127,7 +141,7 @@ def format_type(type_: Type) -> str:
 
 def is_dyn(type_: Type) -> bool:
     """Known only at run time."""
-    return type_.kind is Kind.DYN
+    return type_.kind is Kind.DYN or type_.kind is Kind.ANY
 
 
 def is_optional(type_: Type) -> bool:

@@ -13,7 +13,8 @@ from webhook.cel.types import DYN, Kind, Type
 Bindings: TypeAlias = dict[Type, Type]
 
 _NULLABLE = {Kind.OPAQUE, Kind.STRUCT, Kind.WELL_KNOWN, Kind.NULL}
-_WILD = {Kind.DYN, Kind.ERROR}
+_DYNAMIC = {Kind.DYN, Kind.ANY}
+_WILD = {*_DYNAMIC, Kind.ERROR}
 _NESTED = {Kind.OPAQUE, Kind.LIST, Kind.MAP}
 
 
@@ -44,9 +45,9 @@ def _fits(bindings: Bindings, one: Type, two: Type) -> bool:
     if one.kind in _WILD or two.kind in _WILD:
         return True
     if one.kind is Kind.NULL:
-        return two.kind in _NULLABLE
+        return two.kind in _NULLABLE or two.nullable
     if two.kind is Kind.NULL:
-        return one.kind in _NULLABLE
+        return one.kind in _NULLABLE or one.nullable
     if one.kind in _NESTED:
         return one.kind is two.kind and one.name == two.name and _all(bindings, one.params, two.params)
     if one.kind is Kind.TYPE:
@@ -80,9 +81,9 @@ def most_general(one: Type, two: Type) -> Type:
 
 
 def _less_specific(one: Type, two: Type) -> bool:
-    if one.kind is Kind.DYN or one.kind is Kind.PARAM:
+    if one.kind in _DYNAMIC or one.kind is Kind.PARAM:
         return True
-    if two.kind is Kind.DYN or two.kind is Kind.PARAM or one.kind is not two.kind:
+    if two.kind in _DYNAMIC or two.kind is Kind.PARAM or one.kind is not two.kind:
         return False
     if one.kind in _NESTED:
         return one.name == two.name and len(one.params) == len(two.params) and all(map(_less_specific, one.params, two.params))

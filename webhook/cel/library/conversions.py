@@ -103,8 +103,13 @@ def _timestamp_of_string(text: str) -> Timestamp:
 
 
 def _conversion(name: str, result: Type, *cases: tuple[Type, Callable[[Any], Any]]) -> Function:
-    overloads = (Overload(f"{source.name}_to_{name}", (source,), result, call) for source, call in cases)
+    overloads = (
+        Overload(f"{_ID_NAMES.get(t.name, t.name)}_to_{_ID_NAMES.get(name, name)}", (t,), result, call) for t, call in cases
+    )
     return Function(name, tuple(overloads))
+
+
+_ID_NAMES = {"int": "int64", "uint": "uint64", TIMESTAMP.name: "timestamp", DURATION.name: "duration"}
 
 
 FUNCTIONS: tuple[Function, ...] = (

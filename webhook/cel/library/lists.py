@@ -28,7 +28,6 @@ from webhook.cel.values import Duration, EvaluationError, UInt, limit_exceeded, 
 _T = param("T")
 _LIST, _DYNS = list_of(_T), list_of(DYN)
 _COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
-_MAX_COST = 1_000_000
 
 
 def _greater(one: Any, two: Any) -> bool:
@@ -139,8 +138,6 @@ def _flatten(values: Any, depth: Any = 1) -> list[Any]:
         raise no_such_overload()
     if depth < 0:
         raise EvaluationError("level must be non-negative")
-    if depth * len(values) > _MAX_COST:  # the scheduler charges for the depth asked for, not for the depth found
-        raise limit_exceeded()
     flat: list[Any] = []
     _flatten_into(flat, values, depth)
     return flat
@@ -170,7 +167,6 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
         )
     if values and not is_ordered(keys[0]):
         raise EvaluationError("list elements must be comparable")
-    _check_pairs(keys)
     if any(type(key) is not type(keys[0]) for key in keys):
         raise EvaluationError("list elements must have the same type")
 
@@ -188,14 +184,7 @@ def _range(count: int) -> list[int]:
     return list(range(count))
 
 
-def _check_pairs(values: list[Any]) -> None:
-    """The scheduler charges two for each pair of elements, and its limit is a million."""
-    if 2 * len(values) ** 2 > _MAX_COST:
-        raise limit_exceeded()
-
-
 def _distinct(frame: list[Any], values: list[Any]) -> list[Any]:
-    _check_pairs(values)
     unique: list[Any] = []
     for value in values:
         take(frame, 1 + len(unique) // 4)
@@ -256,23 +245,20 @@ FUNCTIONS: tuple[Function, ...] = (
         ),
         plain_errors=True,
         grows=True,
-        tracked=1,
     ),
     Function(
         "sort",
         tuple(Overload(f"list_{t.name}_sort", (list_of(t),), list_of(t), member=True) for t in _COMPARABLE),
         shared=_sort,
-        tracked=0,
     ),
     Function(
         "@sortByAssociatedKeys",
         tuple(Overload(f"list_{t.name}_sortByAssociatedKeys", (_LIST, list_of(t)), _LIST, member=True) for t in _COMPARABLE),
         shared=_sort_by,
-        tracked=1,
     ),
     Function("lists.range", (Overload("lists_range", (INT,), list_of(INT), _range),), grows=True),
     _member("reverse", "list_reverse", (_LIST,), _LIST, lambda values: values[::-1]),
-    Function("distinct", (Overload("list_distinct", (_LIST,), _LIST, _distinct, member=True),), takes_frame=True, tracked=0),
+    Function("distinct", (Overload("list_distinct", (_LIST,), _LIST, _distinct, member=True),), takes_frame=True),
     _sets("contains", _contains_all),
     _sets("equivalent", _equivalent),
     _sets("intersects", _intersects),

@@ -46,10 +46,11 @@ Check = Callable[[str], list[str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FormatValue:
-    """A named format."""
+    """A named format. `pattern_length` is what the scheduler takes its regular expression for when it counts costs."""
 
     name: str
     check: Check
+    pattern_length: int
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FormatValue) and self.name == other.name
@@ -156,22 +157,22 @@ def _unless(test: Callable[[str], object], complaint: str) -> Check:
 
 
 FORMATS: dict[str, FormatValue] = {
-    name: FormatValue(name, check)
-    for name, check in {
-        "dns1123Label": _label,
-        "dns1123Subdomain": _subdomain,
-        "dns1035Label": _label_1035,
-        "qualifiedName": _qualified_name,
-        "dns1123LabelPrefix": _prefix_of(_label),
-        "dns1123SubdomainPrefix": _prefix_of(_subdomain),
-        "dns1035LabelPrefix": _prefix_of(_label_1035),
-        "labelValue": _label_value,
-        "uri": _uri,
-        "uuid": _unless(_UUID.fullmatch, "does not match the UUID format"),
-        "byte": _unless(_BASE64.fullmatch, "invalid base64"),
-        "date": _unless(_is_date, "invalid date"),
-        "datetime": _unless(_is_datetime, "invalid datetime"),
-    }.items()
+    name: FormatValue(name, check, length)
+    for name, check, length in (
+        ("dns1123Label", _label, 30),
+        ("dns1123Subdomain", _subdomain, 60),
+        ("dns1035Label", _label_1035, 30),
+        ("qualifiedName", _qualified_name, 60),
+        ("dns1123LabelPrefix", _prefix_of(_label), 30),
+        ("dns1123SubdomainPrefix", _prefix_of(_subdomain), 60),
+        ("dns1035LabelPrefix", _prefix_of(_label_1035), 30),
+        ("labelValue", _label_value, 40),
+        ("uri", _uri, 1103),
+        ("uuid", _unless(_UUID.fullmatch, "does not match the UUID format"), 70),
+        ("byte", _unless(_BASE64.fullmatch, "invalid base64"), 84),
+        ("date", _unless(_is_date, "invalid date"), 71),
+        ("datetime", _unless(_is_datetime, "invalid datetime"), 71),
+    )
 }
 
 

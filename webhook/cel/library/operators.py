@@ -22,6 +22,7 @@ from webhook.cel.types import (
     STRING,
     TIMESTAMP,
     UINT,
+    Kind,
     Type,
     list_of,
     map_of,
@@ -201,17 +202,36 @@ def _not_equal(frame: list[Any], left: Any, right: Any) -> bool:
     return not equal_or_false(frame, left, right)  # what cannot be compared differs
 
 
+_ORDERS = {"<": "less", "<=": "less_equals", ">": "greater", ">=": "greater_equals"}
+_ARITHMETIC = {"_+_": "add", "_-_": "subtract", "_*_": "multiply", "_/_": "divide", "_%_": "modulo"}
+_ID_NAMES = {"int": "int64", "uint": "uint64", TIMESTAMP.name: "timestamp", DURATION.name: "duration"}
+
+
+def _id(prefix: str, *types: Type) -> str:
+    """The id of an overload, as the scheduler's library calls it: costs go by these."""
+    return "_".join((prefix, *(_ID_NAMES.get(type_.name, type_.name) for type_ in types)))
+
+
 def _ordering(symbol: str, test: Callable[[int], bool]) -> Function:
     name = f"_{symbol}_"
     numbers = (INT, UINT, DOUBLE)
     pairs = [*product(numbers, numbers), *((t, t) for t in (BOOL, STRING, BYTES, TIMESTAMP, DURATION))]
-    overloads = tuple(Overload(f"{name}{a.name}_{b.name}", (a, b), BOOL) for a, b in pairs)
+    overloads = tuple(Overload(_id(_ORDERS[symbol], *dict.fromkeys(pair)), pair, BOOL) for pair in pairs)
     return Function(name, overloads, shared=lambda left, right: test(compare(left, right, name)))
 
 
 def _binary(name: str, *signatures: tuple[Type, Type, Type], shared: Callable[..., Any], takes_frame: bool = False) -> Function:
-    overloads = tuple(Overload(f"{name}{left.name}_{right.name}", (left, right), result) for left, right, result in signatures)
-    return Function(name, overloads, shared=shared, takes_frame=takes_frame)
+    overloads = (Overload(_binary_id(name, left, right), (left, right), result) for left, right, result in signatures)
+    return Function(name, tuple(overloads), shared=shared, takes_frame=takes_frame)
+
+
+def _binary_id(name: str, left: Type, right: Type) -> str:
+    if name in ("_==_", "_!=_"):
+        return "equals" if name == "_==_" else "not_equals"
+    if name == "@in":
+        return _id("in", right)
+    both = (left, right) if left.kind is Kind.WELL_KNOWN else (right,)
+    return _id(_ARITHMETIC[name], *both)
 
 
 def _same(*types: Type) -> list[tuple[Type, Type, Type]]:

@@ -111,17 +111,17 @@ def _member(name: str, *signatures: tuple[tuple[Type, ...], Type], call: Callabl
     return Function(name, overloads, grows=grows)
 
 
-def _test(name: str, test: Callable[[str, str], bool]) -> Function:
-    overload = Overload(f"{name}_string", (STRING, STRING), BOOL, _both_strings(test), member=True)
+def _test(name: str, id_: str, test: Callable[[str, str], bool]) -> Function:
+    overload = Overload(id_, (STRING, STRING), BOOL, _both_strings(test), member=True)
     return Function(name, (overload,), plain_errors=True)
 
 
 _S, _I = STRING, INT
 
 FUNCTIONS: tuple[Function, ...] = (
-    _test("contains", lambda text, part: part in text),
-    _test("startsWith", str.startswith),
-    _test("endsWith", str.endswith),
+    _test("contains", "contains_string", lambda text, part: part in text),
+    _test("startsWith", "starts_with_string", str.startswith),
+    _test("endsWith", "ends_with_string", str.endswith),
     _member("charAt", ((_S, _I), _S), call=_char_at),
     _member("indexOf", ((_S, _S), _I), ((_S, _S, _I), _I), call=_index_of),
     _member("lastIndexOf", ((_S, _S), _I), ((_S, _S, _I), _I), call=_last_index_of),

@@ -43,7 +43,6 @@ class Function:
     `shared` computes every overload and tells types apart itself. `plain_errors`: its run-time type errors do not list
     the types. `grows`: its result can be much larger than its operands, so the size counts against the limits.
     `takes_frame`: its implementations get the frame as well, first, to take steps off it.
-    `tracked`: the argument on which the scheduler's cost tracking panics unless it is a value of the parameter's type.
     """
 
     name: str
@@ -52,7 +51,6 @@ class Function:
     plain_errors: bool = False
     grows: bool = False
     takes_frame: bool = False
-    tracked: int | None = None
 
 
 def merge(*tables: tuple[Function, ...]) -> dict[str, Function]:
@@ -68,7 +66,6 @@ def merge(*tables: tuple[Function, ...]) -> dict[str, Function]:
                 known.plain_errors or function.plain_errors,
                 known.grows or function.grows,
                 known.takes_frame or function.takes_frame,
-                known.tracked if function.tracked is None else function.tracked,
             )
         merged[function.name] = function
     return merged

@@ -1,0 +1,51 @@
+"""Counted evaluations: a plan, ready to be run against many devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from webhook.cel.checker import Checked
+from webhook.cel.cost.attributes import Reader
+from webhook.cel.cost.meter import Meter
+from webhook.cel.cost.plan import Planner
+from webhook.cel.cost.steps import Machine, Step
+from webhook.cel.descent import perform
+from webhook.cel.device import device_map
+
+# Far more than what an evaluation of the highest cost takes: only what the scheduler does not charge for gets there.
+MAX_STEPS = 2_000_000
+
+
+class Program:
+    """A planned expression. Immutable; may be used by many threads at once."""
+
+    __slots__ = ("_plan", "_slots")
+
+    def __init__(self, plan: Step, slots: int) -> None:
+        self._plan = plan
+        self._slots = slots
+
+    def run(self, root: Any, meter: Meter) -> Any:
+        """The value for `root` (what the expression is about), or its EvaluationError. AbortedError at a limit."""
+        machine = Machine([root, MAX_STEPS, *[None] * (self._slots - 2)], meter)
+        if self._plan.direct:
+            return self._plan.now(machine)
+        return perform(self._plan.run(machine))
+
+
+def device_reader(name: str) -> Reader:
+    """How the variable `device` is read: it is made of the device once for each evaluation."""
+
+    def read(machine: Machine) -> Any:
+        if name not in machine.variables:
+            machine.variables[name] = device_map(machine.frame)
+        return machine.variables[name]
+
+    return read
+
+
+def program(checked: Checked, variable: Callable[[str], Reader]) -> Program:
+    """The program of a checked tree; `variable` says how a variable is read. ExpressionError if it cannot be planned."""
+    planner = Planner(checked, variable)
+    return Program(planner.plan(), planner.slots)
