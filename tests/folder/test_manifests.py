@@ -297,3 +297,11 @@ def test_json_reads_as_the_standard_library_reads_it(value: Any, indent: int | N
     raw = {"apiVersion": "v1", "kind": "Thing", "items": [value], "spec": value}
     (found,) = read(json.dumps(raw, indent=indent)).objects
     assert found.raw == raw
+
+
+def test_documents_that_are_no_objects_are_placed_where_they_are() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n# c\n- 1\n---\nfoo\n"
+    assert [(problem.line, problem.message) for problem in read_manifests(text, "f.yaml").problems] == [
+        (6, "a Kubernetes object is a mapping with apiVersion and kind, this is a number"),
+        (8, "a Kubernetes object is a mapping with apiVersion and kind, this is a text"),
+    ]

@@ -71,6 +71,8 @@ class Builder:
         """
         line = 1
         for event in events:
+            if not self._frames and isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent):
+                line = self._line(event)
             match event:
                 case yaml.ScalarEvent():
                     self._add(self._scalar(event), 1, event, event.anchor)
@@ -85,7 +87,6 @@ class Builder:
                 case yaml.DocumentStartEvent():
                     self._root, self._anchors, self._aliased, self._lines = None, {}, 0, {}
                 case yaml.DocumentEndEvent():
-                    line = self._lines.get(id(self._root), line)
                     yield Document(self._root, line, self._lines)
 
     def _line(self, event: yaml.Event) -> int:
