@@ -82,3 +82,19 @@ def test_undo_takes_no_admission_reviews(run: Any, write: Callable[..., str]) ->
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {}}
     result = run("patch", "--undo", write("in.yaml", review))
     assert (result.exit_code, result.stderr) == (2, "error: --undo takes manifests, not AdmissionReviews\n")
+
+
+def test_undo_says_when_a_record_cannot_be_read(run: Any, write: Callable[..., str]) -> None:
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "annotations": {"fallgate.dev/injected": "broken"}},
+        "spec": {"devices": {"requests": []}},
+    }
+    result = run("patch", "--undo", write("in.yaml", claim))
+    assert yaml.safe_load(result.stdout) == claim
+    assert result.exit_code == 2
+    assert (
+        result.stderr
+        == "error: in.yaml:1: fallgate.dev/injected cannot be read, or does not fit the object: it stays as it is\n"
+    )

@@ -26,6 +26,7 @@ from webhook.errors import InputError
 from webhook.model.review import KIND
 from webhook.model.tolerant import mapping
 from webhook.rulekit.injection import undo
+from webhook.rulekit.provenance import INJECTED
 
 _EPILOG = """\b
 Examples:
@@ -93,7 +94,16 @@ def _undone(files: Sequence[str]) -> tuple[Sequence[tuple[Any, Any]], int]:
     if any(found.raw.get("kind") == KIND for found in manifests.objects):
         raise InputError(f"--undo takes manifests, not {KIND}s")
     pairs = [(found.raw, undo(found.raw)) for found in manifests.objects]
-    return pairs, UNUSABLE if manifests.unreadable else OK
+    stuck = [
+        found for found, (before, after) in zip(manifests.objects, pairs, strict=True) if before == after and _marked(before)
+    ]
+    for found in stuck:
+        complain(f"{found.place}: {INJECTED} cannot be read, or does not fit the object: it stays as it is")
+    return pairs, UNUSABLE if manifests.unreadable or stuck else OK
+
+
+def _marked(body: Any) -> bool:
+    return INJECTED in mapping(mapping(mapping(body).get("metadata")).get("annotations"))
 
 
 def _differences(pairs: Sequence[tuple[Any, Any]]) -> Iterator[Text]:
