@@ -183,23 +183,29 @@ def _unsettled(case: Case) -> bool:
 # Reachability: a shape that is listed for an unconstrained request can be had.
 
 
-def reachable_questions(world: World, rng: random.Random) -> Iterator[tuple[str, Raw, Shape]]:
-    """For some listed shapes of unconstrained requests: name, question, shape.
-
-    Only the devices in question can be had on a node. Of the questions of one name one has to be answered with the shape.
-    """
+def unconstrained_shapes(world: World) -> dict[str, tuple[Shape, ...]]:
+    """The shapes listed for each alternative (by its pointer) that nothing but the devices limits."""
     if world.claim.spec.constraints or any(_keeps_off(world)) or _unsettled(world.case):
-        return
+        return {}
+    found = {}
     for request in world.claim.spec.requests:
         for alternative in request.alternatives:
             listed = world.shapes(request, alternative)
-            if listed.errors or listed.by_example or alternative.capacity or alternative.admin_access:
-                continue
-            shapes = rng.sample(listed.shapes, min(_MOST_SHAPES, len(listed.shapes)))
-            for shape in shapes:
-                name = f"{alternative.pointer}: {shape}"
-                for asked in islice(_only(world, alternative, shape, rng), _MOST_TRIES):
-                    yield name, asked, shape
+            if not (listed.errors or listed.by_example or alternative.capacity or alternative.admin_access):
+                found[alternative.pointer] = listed.shapes
+    return found
+
+
+def reachable_questions(world: World, rng: random.Random, most_shapes: int = _MOST_SHAPES) -> Iterator[tuple[str, Raw, Shape]]:
+    """For some listed shapes of unconstrained requests: the alternative's pointer, a question, the shape.
+
+    Only the devices in question can be had on a node. Of the questions with one shape one has to be answered with it.
+    """
+    alternatives = {item.pointer: item for request in world.claim.spec.requests for item in request.alternatives}
+    for pointer, shapes in unconstrained_shapes(world).items():
+        for shape in rng.sample(shapes, min(most_shapes, len(shapes))):
+            for asked in islice(_only(world, alternatives[pointer], shape, rng), _MOST_TRIES):
+                yield pointer, asked, shape
 
 
 def _keeps_off(world: World) -> Iterator[DeviceTaint | bool]:

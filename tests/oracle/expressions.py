@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,10 @@ def expressions(number: int, seed: int, depth: int = 4) -> Iterator[str]:
     rng = random.Random(seed)
     made = 0
     while made < number:
+        if rng.random() < 0.01:
+            made += 1
+            yield _large(rng)
+            continue
         text = _Writer(rng).write("bool", rng.randrange(1, depth + 1))
         if len(text) <= _LONGEST:
             made += 1
@@ -105,6 +109,48 @@ class _Writer:
         leaf = rng.choice(_GRAMMAR[f"{kind} constants"])
         leaf = leaf.replace("DOMAIN", f'"{rng.choice(DOMAINS)}"').replace("ATTRIBUTE", rng.choice(ATTRIBUTES))
         return leaf.replace("CAPACITY", rng.choice(CAPACITIES))
+
+
+#: Expressions at the limits: nested as deep as parsers go, as long as the API takes them, or with much to do. Each is made
+#: from a number of times and an inner expression.
+_LARGE: tuple[Callable[[random.Random, int, str], str], ...] = (
+    lambda _, times, inner: "(" * times + inner + ")" * times,
+    lambda _, times, inner: "!(" * times + inner + ")" * times,
+    lambda _, times, __: "!" * times + "true",
+    lambda rng, times, inner: rng.choice((" && ", " || ")).join([inner] * (times // 4 + 1))[:10_000],
+    lambda _, times, __: "[" * times + "1" + "]" * times + " == []",
+    lambda _, times, __: "{1: " * times + "1" + "}" * times + " == {}",
+    lambda _, times, __: "true ? " * times + "true" + " : false" * times,
+    lambda rng, times, __: "device.attributes" + rng.choice((".a", "[0]", ".?a", "['d.io']")) * times + " == 1",
+    lambda _, times, __: "1" + " + 1" * times + f" == {times + 1}",
+    lambda _, times, __: "-" * times + "1 == 1",
+    lambda _, times, __: "dyn('a')" + ".trim()" * times + " == 'a'",
+    lambda rng, times, inner: _nested_loops(rng, times % 7 + 1, inner),
+    lambda _, times, __: _doubled(times % 14 + 1),
+    lambda rng, times, __: (
+        f"{[i * 7 % 100 for i in range(times * 4)]}.{rng.choice(('sort()', 'distinct()', 'reverse()'))}[0] == 1"
+    ),
+    lambda rng, times, __: f'"{"ab" * times * 5}".{rng.choice(("matches", "contains", "split", "find"))}("b") == true',
+    lambda rng, times, __: f"lists.range({times * 25}).map(v0, lists.range({times % 9})).size() > {rng.randrange(9)}",
+    lambda rng, times, __: f"lists.range({times * 6}).all(v0, {rng.choice(('v0 in', 'lists.range(v0) =='))} lists.range(300))",
+)
+
+
+def _large(rng: random.Random) -> str:
+    times = rng.choice((3, 8, 20, 40, 100, 120, 130, 200, 249, 250, 251, 260))
+    return rng.choice(_LARGE)(rng, times, _Writer(rng).write("bool", 1))
+
+
+def _nested_loops(rng: random.Random, number: int, inner: str) -> str:
+    loops = "".join(f"lists.range({rng.choice((2, 3, 10))}).{rng.choice(('all', 'exists'))}(v{i}, " for i in range(number))
+    return loops + inner + ")" * number
+
+
+def _doubled(number: int) -> str:
+    bound = '"abcdefghij"'
+    for i in range(number):
+        bound = f"cel.bind(v{i}, {bound}, v{i} + v{i})"
+    return f"{bound}.size() > 3"
 
 
 def _disturbed(text: str, rng: random.Random) -> str:

@@ -6,23 +6,27 @@ whether it is on the way depends on the order of devices, on the count, on the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from webhook.cel import CelError, Selector, Verdict, compile_selector
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.matching import POOL_LIMIT, compile_all, match_pools
-from webhook.fleet.memo import remembered
+from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.fleet.pool import Pool
 from webhook.model.claim import MAX_ALTERNATIVES, MAX_RESULTS, Alternative, ClaimSpec
 from webhook.model.device import Device
 from webhook.model.server_version import Server
-from webhook.rulekit.first_fit import MOST_STEPS, Outcome, Terms, fate_on_node
-from webhook.rulekit.node_pools import View, gather
+from webhook.rulekit.first_fit import MOST_STEPS, Fate, Outcome, Terms, fate_on_node, likeness
+from webhook.rulekit.node_pools import Gathered, View, gather
 
 #: Steps for all nodes together: beyond, nothing is certain.
 MOST_STEPS_TOGETHER: Final = 200_000
+#: Steps within which finding out is cheaper than looking whether another node was like this one.
+_FEW_STEPS: Final = 12
+#: Answers kept per inventory before all are dropped.
+_KEPT: Final = 256
 #: From this minor version on, with the default gates, the scheduler goes through devices in a known order.
 _ORDERED_SINCE: Final = 36
 
@@ -30,25 +34,71 @@ _Outcomes: TypeAlias = Mapping[str, Outcome]
 
 
 def error_is_certain(fleet: Fleet, spec: ClaimSpec, nodes: NodeSet) -> bool:
-    """True when on every one of `nodes` the claim either does not fit or errs first, and on at least one it errs."""
+    """True when on every one of `nodes` the claim either does not fit or errs first, and on at least one it errs.
+
+    Remembered on the inventory. False too when it would take too many steps to find out.
+    """
     if not _understood(spec, fleet.server):
         return False
-    asks = {
+    key = (repr((spec.requests, spec.constraints)), nodes)
+    return remembered(_memo_for(fleet), key, lambda: _is_certain(fleet, spec, nodes), _KEPT)
+
+
+def _memo_for(fleet: Fleet) -> Memo:
+    """The answers for these nodes, taints and this server: a change of any starts anew."""
+    held = fleet.inventory.memo.get("certainty")
+    if held is None or held[0] is not fleet.nodes or held[1] is not fleet.taint_rules or held[2] is not fleet.server:
+        held = fleet.inventory.memo["certainty"] = (fleet.nodes, fleet.taint_rules, fleet.server, {})
+    memo: Memo = held[3]
+    return memo
+
+
+def _is_certain(fleet: Fleet, spec: ClaimSpec, nodes: NodeSet) -> bool:
+    texts = {
         alternative.pointer: _texts(fleet, alternative) for request in spec.requests for alternative in request.alternatives
     }
 
-    def judge(alternative: Alternative, view: View, device: Device) -> Outcome:
-        return _outcomes(view.pool, asks[alternative.pointer]).get(device.name, "no match")
+    by_pool: dict[Pool, dict[str, _Outcomes]] = {}
 
-    terms = Terms(fleet, spec, judge, _is_ordered(fleet.server))
-    errs, left = False, MOST_STEPS_TOGETHER
+    def judge(alternative: Alternative, view: View, device: Device) -> Outcome:
+        held = by_pool.setdefault(view.pool, {})
+        found = held.get(alternative.pointer)
+        if found is None:
+            found = held[alternative.pointer] = _outcomes(view.pool, texts[alternative.pointer])
+        return found.get(device.name, "no match")
+
+    fates = _Fates(Terms(fleet, spec, judge, _is_ordered(fleet.server)))
+    errs = False
     for node in fleet.nodes.members(nodes):
-        fate, steps = fate_on_node(terms, gather(fleet, node.name), min(left, MOST_STEPS))
+        fate = fates.on(gather(fleet, node.name))
         if fate in ("fits", "unknown"):
             return False
         errs = errs or fate == "errs"
-        left -= steps
     return errs
+
+
+class _Fates:
+    """What a claim comes to on one node after the other: what takes long is found out once for all nodes that are alike."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._known: dict[Hashable, Fate] = {}
+        self._left = MOST_STEPS_TOGETHER
+
+    def on(self, gathered: Gathered) -> Fate:
+        """What the claim comes to on a node with these devices."""
+        fate = self._found(gathered, _FEW_STEPS)
+        if fate != "unknown":
+            return fate
+        like = likeness(self._terms, gathered)
+        if like not in self._known:
+            self._known[like] = self._found(gathered, MOST_STEPS) if like is not None else "unknown"
+        return self._known[like]
+
+    def _found(self, gathered: Gathered, most_steps: int) -> Fate:
+        fate, steps = fate_on_node(self._terms, gathered, min(most_steps, self._left))
+        self._left -= steps
+        return fate
 
 
 def _understood(spec: ClaimSpec, server: Server) -> bool:

@@ -18,6 +18,8 @@ _HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 def kept_off(fleet: Fleet, device: Device, alternative: Alternative) -> bool:
     """Whether a taint of the device keeps an alternative off that does not tolerate it."""
+    if not device.taints and not fleet.taint_rules:
+        return False
     return any(
         taint.effect in _HARD_EFFECTS and not any(_tolerates(toleration, taint) for toleration in alternative.tolerations)
         for taint in taints_of(fleet, device)

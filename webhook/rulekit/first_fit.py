@@ -7,7 +7,7 @@ order of the list, and takes back what it chose when the rest of the claim canno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -71,6 +71,35 @@ def fate_on_node(terms: Terms, gathered: Gathered, most_steps: int = MOST_STEPS)
     if fits:
         return "fits", attempt.steps
     return ("errs" if attempt.met_error else "does not fit"), attempt.steps
+
+
+def likeness(terms: Terms, gathered: Gathered) -> Hashable:
+    """What decides about a node: two nodes with an equal one have the same fate. None when that cannot be told."""
+    numbers: dict[int, int] = {}
+    try:
+        return (
+            tuple(
+                (numbers.setdefault(id(place.view), len(numbers)), place.here, _kind(terms, place)) for place in gathered.places
+            ),
+            gathered.faults,
+            tuple(tuple(_budget(view).items()) for view in {id(place.view): place.view for place in gathered.places}.values()),
+        )
+    except _Unknown:
+        return None
+
+
+def _kind(terms: Terms, place: Place) -> Hashable:
+    device, spec = place.device, terms.spec
+    alternatives = [alternative for request in spec.requests for alternative in request.alternatives]
+    return (
+        tuple([terms.judge(alternative, place.view, device) for alternative in alternatives]),
+        tuple([kept_off(terms.fleet, device, alternative) for alternative in alternatives]),
+        tuple([device.attributes.get(item.match_attribute or item.distinct_attribute) for item in spec.constraints]),
+        tuple(_consumed(device)),
+        bool(device.binding_conditions),
+        device.sharable,
+        tuple(device.capacity.items()) if any(alternative.capacity for alternative in alternatives) else (),
+    )
 
 
 #: What a step of the search comes to. `too many`: a claim cannot have as many devices; then a shorter alternative may do.
@@ -296,16 +325,18 @@ class _Attempt:
     def _ledger(self, view: View) -> dict[tuple[str, str], int]:
         held = self._ledgers.get(id(view))
         if held is None:
-            held = self._ledgers[id(view)] = {
-                (counters.name, name): _amount(text)
-                for counters in view.pool.counter_sets
-                for name, text in counters.counters.items()
-            }
+            held = self._ledgers[id(view)] = _budget(view)
         return held
 
 
 #: From this minor version on, a distinct attribute differs on all devices; before, values could repeat in one request.
 _DISTINCT_TO_ALL: Final = 37
+
+
+def _budget(view: View) -> dict[tuple[str, str], int]:
+    return {
+        (counters.name, name): _amount(text) for counters in view.pool.counter_sets for name, text in counters.counters.items()
+    }
 
 
 def _consumed(device: Device) -> Iterator[tuple[tuple[str, str], int]]:
