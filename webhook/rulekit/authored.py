@@ -22,27 +22,22 @@ def injected_request(
     """
     holder = source
     if INJECTED not in source.meta.annotations:
-        template = _template_of(view, pod, pod_claim) if isinstance(source, Claim) else None
+        template = _template_of(view, pod, pod_claim)
         if template is None or not _has(template, request):
             return None
         holder = template
     recorded = read_provenance(holder.meta.annotations)
-    found = recorded.request(request.name) if recorded is not None else None
-    return found if found is not None and _believed(view, holder) else None
+    return recorded.request(request.name) if recorded is not None and _believed(view, holder) else None
 
 
 def _template_of(view: View, pod: Pod | None, pod_claim: str) -> ClaimTemplate | None:
     entry = next((entry for entry in pod.claims if entry.name == pod_claim), None) if pod is not None else None
-    template = view.fleet.templates.get((view.namespace_name, entry.template_name)) if entry is not None else None
-    return template if template is not None and INJECTED in template.meta.annotations else None
+    return view.fleet.templates.get((view.namespace_name, entry.template_name)) if entry is not None else None
 
 
 def _has(template: ClaimTemplate, request: Request) -> bool:
-    names = [alternative.name for alternative in request.alternatives]
-    return any(
-        item.name == request.name and [alternative.name for alternative in item.alternatives] == names
-        for item in template.spec.requests
-    )
+    lists = {item.name: [alternative.name for alternative in item.alternatives] for item in template.spec.requests}
+    return lists.get(request.name) == [alternative.name for alternative in request.alternatives]
 
 
 def _believed(view: View, source: Claim | ClaimTemplate) -> bool:
@@ -54,7 +49,7 @@ def _believed(view: View, source: Claim | ClaimTemplate) -> bool:
     kept: tuple[object, bool] = remembered(
         memo, key, lambda: (source, stored_injection_is_believed(_written(source), view.policies))
     )
-    return kept[0] is source and kept[1]
+    return kept[1]
 
 
 def _written(source: Claim | ClaimTemplate) -> Mapping[str, Any]:
@@ -91,6 +86,6 @@ def _alternative(item: Alternative) -> Mapping[str, Any]:
             }
             for held in item.tolerations
         ],
-        "capacity": {"requests": dict(item.capacity)} if item.capacity else None,
+        "capacity": {"requests": dict(item.capacity)},
         **dict.fromkeys(item.unknown, "not understood"),
     }

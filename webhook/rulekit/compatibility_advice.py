@@ -86,11 +86,10 @@ def remedy(view: View, verdicts: Sequence[Verdict]) -> str:
 
 
 def _missing(verdict: Verdict, level: Level, catalog: Catalog) -> tuple[Shape, ...]:
-    """The shapes a declaration at `level` has to add. One that is nearer than `compatible-when` takes its place."""
-    statement = verdict.declared.statement
-    if statement.when is None or verdict.declared.level == level:
+    """The shapes a declaration at `level` has to add. Nearer than a `compatible-when`, it takes its place."""
+    if verdict.declared.level == level:
         return verdict.uncovered
-    return tuple(shape for shape in verdict.possible if not statement.lists(shape, catalog))
+    return tuple(shape for shape in verdict.possible if not verdict.declared.statement.lists(shape, catalog))
 
 
 def _place(view: View) -> str:
@@ -98,7 +97,8 @@ def _place(view: View) -> str:
         return "the pod template's annotations"
     pod = view.pod or view.owner_pod
     if pod is None:
-        return "its annotations"
+        # A controller makes a generated claim: nobody can annotate it before it is judged.
+        return "spec.metadata.annotations of its template" if view.generated else "its annotations"
     return "the pod template's annotations" if pod.meta.controller is not None else "the pod's annotations"
 
 
