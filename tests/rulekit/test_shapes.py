@@ -570,14 +570,22 @@ def test_devices_without_counters_pay_nothing() -> None:
     assert possible(fleet, exactly(count=3)).shapes == ()
 
 
-def test_a_counter_that_cannot_be_read_or_found_is_not_counted() -> None:
+def test_a_counter_that_cannot_be_read_is_not_counted() -> None:
     for uses, budget in (("much", "8Gi"), ("6Gi", "much"), ("1e40", "1e40"), ("0", "0")):
         pool = device_slice(
             "n1", part("a", T4, uses), part("b", T4, uses), sharedCounters=counters(("card-0", "memory", budget))
         )
         assert shapes(fleet_of(ANY, pool), exactly(count=2)) == ["2x t4"]
+
+
+def test_a_pool_with_a_counter_set_that_is_not_there_gives_nothing_out() -> None:
     lost = device_slice("n1", part("a", T4, "6Gi", "card-9"), part("b", T4, "6Gi", "card-9"), sharedCounters=CARD)
-    assert shapes(fleet_of(ANY, lost), exactly(count=2)) == ["2x t4"]
+    found = possible(fleet_of(ANY, lost), exactly(count=2))
+    assert found.shapes == ()
+    assert found.uncertain == (
+        "pool n1 of gpu.nvidia.com contradicts itself, nothing is given out of it: "
+        "device a consumes of counter set card-9, which is not there"
+    )
 
 
 def test_one_counter_used_twice_by_a_device_is_summed() -> None:
