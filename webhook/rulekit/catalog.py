@@ -132,6 +132,9 @@ class Catalog:
 
     def knows(self, pattern: str) -> bool:
         """Whether a name or glob can mean a model of this catalog. What begins with `?` means devices of no model: True."""
+        return remembered(self._fitting, pattern, lambda: self._knows(pattern), _PAIRS)
+
+    def _knows(self, pattern: str) -> bool:
         if pattern.startswith(UNKNOWN):
             return True
         if is_glob(pattern):
