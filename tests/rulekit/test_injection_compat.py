@@ -205,9 +205,26 @@ def test_it_brings_nothing_where_the_policy_is_off() -> None:
     assert why(other(LISTED), policies(tier(CARD), OF_MIG), *MIGS, labelled) == []
 
 
-def test_it_brings_nothing_upon_an_ask_that_was_injected_into() -> None:
+def test_it_brings_nothing_where_only_that_policy_is_off() -> None:
+    labelled = namespace(labels={"fallgate.dev/tier": "dev", "fallgate.dev/mode.fallback-compatibility": "off"})
+    strict = document("FallbackCompatibility", "strict", overridable="none", match={"deviceClasses": ["other.example.com"]})
+    third = {"name": "x", "deviceClassName": "other.example.com", "count": 1}
+    asks = {"match": {"shapes": ["1x *"]}, "alternatives": [CARD, third]}
+    objects = (*MIGS, device_class("other.example.com", "true"), labelled)
+    found = why(other(LISTED), policies(tier(CARD, asks=[asks]), OF_MIG, strict), *objects)
+    assert [text.partition(" upon ")[0] for text, _ in found] == ["it would bring FallbackCompatibility strict"]
+
+
+def test_only_what_brings_it_is_left_out() -> None:
+    asks = {"match": {"shapes": ["1x *"]}, "alternatives": [PAIR, CARD]}
+    occasion = occasion_of(other(LISTED), cluster(*MIGS), policies(tier(PAIR, asks=[asks]), OF_MIG))
+    assert [item.candidate.name for item in plan(occasion, wanted_lists(occasion)).left_out] == ["card"]
+
+
+@pytest.mark.parametrize(("declared", "names"), [("gpu: *x *, nic: 2x a100-40gb", []), ("gpu: *x *", ["card"])])
+def test_what_it_brings_upon_an_ask_that_was_injected_into(declared: str, names: list[str]) -> None:
     second = policies(tier(CARD, name="second", match={"deviceClasses": [NVIDIA]}), OF_MIG)
-    body = claim("c", exactly("nic", "any.nvidia.com"), exactly(), annotations={SHAPES: "gpu: *x *, nic: 2x a100-40gb"})
+    body = claim("c", exactly("nic", "any.nvidia.com"), exactly(), annotations={SHAPES: declared})
     fleet = cluster(*MIGS, device_class("any.nvidia.com", "true"))
     first = policies(tier({**PAIR}, match={"deviceClasses": ["any.nvidia.com"]}))
     occasion = occasion_of(body, fleet, first)
@@ -215,4 +232,4 @@ def test_it_brings_nothing_upon_an_ask_that_was_injected_into() -> None:
     view = view_of(once, fleet, second)
     again = occasion_under_review(view, second.tier_fallback[0], occasion.spec)
     assert again is not None
-    assert plan(again, wanted_lists(again)).left_out == ()
+    assert [item.candidate.name for item in plan(again, wanted_lists(again)).left_out] == names

@@ -53,8 +53,8 @@ def undeclared(occasion: Occasion, request: Request, alternative: Alternative) -
 
 
 def left_to_pods(occasion: Occasion, request: Request, possible: Sequence[Alternative]) -> bool:
-    """Whether it depends on what pods to come declare which of `possible` they get."""
-    return occasion.any_pod and declaration_needed(occasion.view, possible) and not _declared(occasion, request).present
+    """Whether it depends on what pods to come declare which of `possible`, the list of an announcement, they get."""
+    return declaration_needed(occasion.view, possible) and not _declared(occasion, request).present
 
 
 def _declared(occasion: Occasion, request: Request) -> Declared:
@@ -85,7 +85,7 @@ def _judged(policy: FallbackCompatibility, occasion: Occasion, request: Request)
     own = authored.alternatives[0] if authored.form in ("exactly", "flat") else None
     for alternative in request.alternatives:
         plain = own is not None and same_ask(alternative, own)
-        if not alternative.admin_access and (not plain or policy.requests == "all"):
+        if not plain or policy.requests == "all":
             yield alternative
 
 
