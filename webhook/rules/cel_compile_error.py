@@ -1,6 +1,6 @@
 """A selector that does not compile.
 
-Reads:    the text of every selector of a claim, template or DeviceClass
+Reads:    the text of every selector of a claim, template or DeviceClass, and what it would cost at most
 Allows:   what kube-apiserver would accept
 Because:  the API server refuses the object too, in words that name neither the place nor what would help, and an author who
           corrects one mistake at a time meets the next one
@@ -29,15 +29,15 @@ _BY_NAME = re.compile(r"""\bdevice\.(capacity|attributes)\[\s*["']([^"'./]+)["']
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
     """One finding per selector that does not compile."""
     for text, pointer, class_name in _selectors(view):
-        compiled = compile_selector(text)
-        if isinstance(compiled, tuple):
+        problems = _problems(text)
+        if problems:
             yield Finding(
                 rule=RULE.id,
                 reason=REASON,
                 severity="deny",
                 headline=f'{view.kind} "{view.meta.display_name}" has a selector that does not compile',
                 path=field_path(pointer),
-                detail="; ".join(_placed(problem, text) for problem in compiled),
+                detail="; ".join(_placed(problem, text) for problem in problems),
                 remedy=_remedy(view, text, class_name),
             )
 
@@ -51,6 +51,13 @@ def _selectors(view: View) -> Iterator[tuple[str, str, str]]:
         for alternative in request.alternatives:
             for selector in alternative.selectors:
                 yield selector.expression, selector.pointer, alternative.device_class
+
+
+def _problems(text: str) -> tuple[CompileProblem, ...]:
+    compiled = compile_selector(text)
+    if isinstance(compiled, tuple):
+        return compiled
+    return (compiled.refusal,) if compiled.refusal is not None else ()
 
 
 def _placed(problem: CompileProblem, text: str) -> str:
