@@ -130,3 +130,15 @@ def test_a_suggestion_is_bounded() -> None:
 def test_the_annotation_can_be_pasted() -> None:
     assert as_annotation("h100, 2x a100") == 'fallgate.dev/compatible-shapes: "h100, 2x a100"'
     assert as_annotation('?x/NVIDIA "A"') == 'fallgate.dev/compatible-shapes: "?x/NVIDIA \\"A\\""'
+
+
+def test_what_is_added_for_one_request_does_not_loosen_another() -> None:
+    scoped, far = declared("claim/gpu: 2x a100"), declared("2x *", "claim")
+    wanted = [
+        Wanted(scoped, (), "claim/gpu: "),
+        Wanted(far, (shape(h100=1),), "b/gpu: "),
+        Wanted(UNDECLARED, (shape(t4=1),), "c/gpu: "),
+    ]
+    assert shortest_declaration(wanted, "pod") == "claim/gpu: 2x a100, b/gpu: 2x *, b/gpu: h100, c/gpu: t4"
+    plain = [Wanted(declared("2x a100"), ()), Wanted(far, (shape(h100=1),), "b/gpu: ")]
+    assert shortest_declaration(plain, "pod") == "2x a100, 2x *, h100"

@@ -37,6 +37,12 @@ class Verdict:
         return self.alternative.pointer if self.alternative is not None else self.request.pointer
 
     @property
+    def scope(self) -> str:
+        """How a declaration says that an entry is meant for this request alone."""
+        claim = f"{self.judged.pod_claim}/" if self.judged.pod_claim else ""
+        return f"{claim}{self.request.name}: "
+
+    @property
     def who(self) -> str:
         """What goes in front of the shapes: the alternative's name, for want of one a verb."""
         if self.alternative is None:
@@ -75,7 +81,7 @@ def uniform_headline(view: View) -> str:
 def remedy(view: View, verdicts: Sequence[Verdict]) -> str:
     """One remedy for everything that is not covered: the declaration that would pass, and the way out without one."""
     level, catalog = own_level(view), catalog_for(view.policies)
-    wanted = [Wanted(item.declared, _missing(item, level, catalog)) for item in verdicts]
+    wanted = [Wanted(item.declared, _missing(item, level, catalog), item.scope) for item in verdicts]
     return "\n".join(
         (
             f"if the program handles it, add to {_place(view)}:",

@@ -48,25 +48,33 @@ def in_words(items: Sequence[str], most: int = MOST_SHAPES) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a declaration would have to say about one request: what it says, and the shapes that are missing."""
+    """What a declaration would have to say about one request: what it says, and the shapes that are missing.
+
+    `scope` is how an entry says that it is meant for this request alone: `accelerator/gpu: `.
+    """
 
     declared: Declared
     missing: tuple[Shape, ...]
+    scope: str = ""
 
 
 def shortest_declaration(wanted: Iterable[Wanted], level: Level) -> str:
     """The shortest text that declares all of it at `level`: what is declared, as it was written, and what is missing.
 
     What was declared further off is repeated, because a nearer declaration takes its place. Where all that is declared about
-    a request is said with a scope, what is added is given the same scope.
+    a request is said with a scope, what is added is given the same scope; where the owner has scoped what he declares of one
+    request, what is added for another is scoped too: it must not loosen the first.
     """
+    wanted = tuple(wanted)
     texts: dict[str, None] = {}
     added: dict[str, list[Shape]] = {}
+    scoped = any(entry.scope for item in wanted if item.declared.level == level for entry in item.declared.statement.entries)
     for item in wanted:
         entries = item.declared.statement.entries
-        texts.update(dict.fromkeys(f"{entry.scope}{entry.text}" for entry in entries))
         near = entries if item.declared.level == level else ()
-        scope = near[0].scope if near and all(entry.scope for entry in near) else ""
+        own = item.scope if scoped and not near else ""
+        texts.update(dict.fromkeys(f"{entry.scope or own}{entry.text}" for entry in entries))
+        scope = near[0].scope if near and all(entry.scope for entry in near) else own
         added.setdefault(scope, []).extend(item.missing)
     for scope, shapes in added.items():
         texts.update(dict.fromkeys(f"{scope}{text}" for text in entries_for(dict.fromkeys(shapes))))
