@@ -36,6 +36,12 @@ bench: $(READY) ## time decide against decoding JSON, and the server against a n
 fuzz: $(READY) ## 100,000 random and malformed AdmissionReviews: no traceback, no 5xx
 	$(BIN)/python -m tests.fuzz
 
+oracle: $(READY) ## build the judge on Kubernetes' own libraries (needs Go), into the user's cache folder
+	$(BIN)/python -m tests.oracle.client
+
+parity: $(READY) ## ask it about 200,000 fresh selectors and 20,000 allocations: the same answers
+	$(BIN)/python -m tests.oracle.parity
+
 docs: $(READY) ## write the generated pages and schemas anew
 	$(BIN)/python -m docs.generate
 
@@ -46,4 +52,4 @@ lock: ## resolve the locked dependencies anew
 clean: ## remove what setup and tests made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info .coverage
 
-.PHONY: help setup demo test lint bench fuzz docs lock clean
+.PHONY: help setup demo test lint bench fuzz oracle parity docs lock clean

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,9 +35,18 @@ class OracleDied(Exception):
     """The oracle ended before it had answered everything; the text is what it said last."""
 
 
+def built() -> Path:
+    """The oracle's binary, when it is in the cache. Raises OracleMissing."""
+    binary = _binary()
+    if not binary.exists():
+        _go()
+        raise OracleMissing("the oracle is not built: make oracle")
+    return binary
+
+
 def build() -> Path:
     """The oracle's binary, built when it is not in the cache yet. Raises OracleMissing."""
-    binary = _cache() / f"oracle-{VERSION}-{_fingerprint()}" / "oracle"
+    binary = _binary()
     if binary.exists():
         return binary
     go = _go()
@@ -53,7 +63,7 @@ def build() -> Path:
 
 
 def conformance_tests() -> Iterator[Json]:
-    """The simple tests of cel-spec, where the Go module cache has them. Raises OracleMissing."""
+    """The simple tests of cel-spec, read where the Go module cache has them. Raises OracleMissing."""
     folder = _module_folder("cel.dev/expr") / "tests" / "simple" / "testdata"
     if not folder.is_dir():
         raise OracleMissing("the module cache has no simple tests of cel-spec")
@@ -77,9 +87,10 @@ def _go() -> str:
     return go
 
 
-def _cache() -> Path:
+def _binary() -> Path:
     home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "fallgate"
+    cache = Path(home) if home else Path.home() / ".cache"
+    return cache / "fallgate" / f"oracle-{VERSION}-{_fingerprint()}" / "oracle"
 
 
 def _fingerprint() -> str:
@@ -165,3 +176,10 @@ def _write_all(to: IO[str], questions: Iterable[Mapping[str, Any]]) -> None:
     for question in questions:
         _write(to, question)
     to.flush()
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"{build()}\n")
+    except OracleMissing as missing:
+        sys.exit(f"no oracle here: {missing}")

@@ -78,7 +78,7 @@ def _selectors(oracle: Oracle, known: list[Row], seed: int) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A case, what the allocator did with it when others hold devices and when nobody does, and which shapes were handed out."""
+    """A case, and what the allocator did with it: when others hold devices, when nobody does, shape by shape."""
 
     case: Case
     held: Row

@@ -199,7 +199,8 @@ def _broken_pools(matches: Matches) -> str:
     if pool.duplicates:
         return f"pool {pool.name} of {pool.driver} publishes device {pool.duplicates[0]} twice: nothing is given out of it"
     if pool.complete:
-        return f"pool {pool.name} of {pool.driver} contradicts itself, nothing is given out of it: {counter_fault(pool)}"
+        why = counter_fault(pool) or "its slices do not agree with each other"
+        return f"pool {pool.name} of {pool.driver} contradicts itself, nothing is given out of it: {why}"
     return f"pool {pool.name} of {pool.driver} is incomplete: nothing is given out of it until all its slices are there"
 
 
