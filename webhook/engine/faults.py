@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from traceback import extract_tb
 
 from webhook.engine.settings import EngineSettings
@@ -30,5 +29,7 @@ def with_faults(decision: Decision, faults: Sequence[str], settings: EngineSetti
 def fault_text(crash: Exception) -> str:
     """The exception and where it was raised, in one line: `KeyError: 'x' (claim_rule.py:42 in check)`."""
     frames = extract_tb(crash.__traceback__)
-    where = f" ({PurePath(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
-    return f"{type(crash).__name__}: {crash}{where}"
+    if not frames:
+        return f"{type(crash).__name__}: {crash}"
+    file = frames[-1].filename.replace("\\", "/").rpartition("/")[2]
+    return f"{type(crash).__name__}: {crash} ({file}:{frames[-1].lineno} in {frames[-1].name})"
