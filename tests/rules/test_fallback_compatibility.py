@@ -204,6 +204,8 @@ def test_an_unknown_owner_pod_is_wanted() -> None:
     assert (finding.reason, finding.severity) == ("shape-undeclared", "deny")
     plain = claim("c", exactly(), annotations=annotations, ownerReferences=owned_by("Pod", "p", "u1"))
     assert found(plain) == []
+    by_hand = claim("c", LIST, ownerReferences=owned_by("Pod", "p", "u1"))
+    assert [(item.reason, item.severity) for item in found(by_hand)] == [("shape-undeclared", "warn")] * 2
 
 
 # Severities.
@@ -220,6 +222,19 @@ def test_uncertainty_about_a_workload_weighs_at_most_what_workloads_do(
     body = controller("Deployment", "web", pod_spec(templates={"gpu": "t"}), replicas=1)
     (finding,) = found(body, later, policy=replace(POLICY, on_uncertain=on_uncertain, workloads=workloads))
     assert (finding.reason, finding.severity) == ("shape-uncertain", expected)
+
+
+def test_uncertainty_about_a_pod_weighs_what_the_policy_says() -> None:
+    later = template("t", first_available("gpu", alternative("later", NVIDIA, of("B200"))))
+    (finding,) = found(pod("p", templates={"gpu": "t"}), later, policy=replace(POLICY, on_uncertain="deny"))
+    assert (finding.reason, finding.severity) == ("shape-uncertain", "deny")
+
+
+def test_uncertainty_about_a_plain_ask_has_no_name_in_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhook.rulekit.enumeration.MOST_SHAPES", 2)
+    body = template("t", exactly(), **declares("*"))
+    details = [item.detail for item in found(body, policy=replace(POLICY, requests="all"))]
+    assert details == ["more than 4,096 different shapes would have to be told apart"]
 
 
 @pytest.mark.parametrize(("workloads", "expected"), [("warn", "warn"), ("deny", "deny")])
@@ -272,7 +287,12 @@ def test_both_annotations_may_be_one_level_too_high() -> None:
 def test_a_pods_controller_is_mentioned_only_when_something_is_missing() -> None:
     owner = controller("ReplicaSet", "web", pod_spec(), uid="u1", **declares("h100, 2x a100"))
     meta = {"ownerReferences": owned_by("ReplicaSet", "web", "u1", "apps/v1")}
-    assert found(pod("p", templates={"gpu": "t"}, meta=meta), template("t", LIST, **declares("h100, 2x a100")), owner) == []
+    body = pod("p", templates={"gpu": "t"}, meta=meta)
+    assert found(body, template("t", LIST, **declares("h100, 2x a100")), owner) == []
+    missing = ["shape-undeclared", "shape-undeclared"]
+    assert [item.reason for item in found(body, template("t", LIST), owner)] == [*missing, "declaration-misplaced"]
+    assert [item.reason for item in found(body, template("t", LIST))] == missing
+    assert [item.reason for item in found(pod("p", templates={"gpu": "t"}), template("t", LIST), owner)] == missing
 
 
 # What cannot be read.

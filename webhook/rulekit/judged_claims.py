@@ -39,9 +39,9 @@ class JudgedClaim:
         return self.source.spec
 
     @property
-    def allocated(self) -> bool:
-        """Whether it has been given its devices already."""
-        return isinstance(self.source, Claim) and self.source.allocation is not None
+    def allocated(self) -> Claim | None:
+        """The claim, if it has been given its devices already."""
+        return self.source if isinstance(self.source, Claim) and self.source.allocation is not None else None
 
     def declared(self, view: View, request: Request) -> Declared:
         """What is declared about one of its requests."""

@@ -63,7 +63,7 @@ class Case:
     request: Request
     declared: Declared
     alternatives: tuple[_Judged, ...] = ()
-    given: Shape | None = None
+    given: tuple[Claim, Shape] | None = None
 
 
 def check(view: View, policy: FallbackCompatibility) -> Iterator[Finding]:
@@ -88,17 +88,18 @@ def _cases(view: View, policy: FallbackCompatibility) -> Iterator[Case]:
     for judged in judged_claims(view):
         for request in judged.spec.requests:
             declared = judged.declared(view, request)
-            if isinstance(judged.source, Claim) and judged.allocated:
-                yield Case(judged, request, declared, given=_given(view, judged, judged.source, request))
-            else:
+            if judged.allocated is None:
                 yield Case(judged, request, declared, tuple(_judged(view, policy, judged, request)))
+            else:
+                yield Case(judged, request, declared, given=_given(view, judged, judged.allocated, request))
 
 
-def _given(view: View, judged: JudgedClaim, claim: Claim, request: Request) -> Shape | None:
+def _given(view: View, judged: JudgedClaim, claim: Claim, request: Request) -> tuple[Claim, Shape] | None:
     """What a list was given, unless it is what its author had asked for plainly."""
     if not request.prioritized or allocated_alternative(claim, request.name) == _authored(view, judged, request):
         return None
-    return allocated_shape(view.fleet, view.policies, claim, request.name)
+    shape = allocated_shape(view.fleet, view.policies, claim, request.name)
+    return (claim, shape) if shape is not None else None
 
 
 def _authored(view: View, judged: JudgedClaim, request: Request) -> str | None:
@@ -145,10 +146,11 @@ def _undeclared(view: View, policy: FallbackCompatibility, cases: list[Case]) ->
 
 def _verdicts(view: View, case: Case) -> Iterator[Verdict]:
     judged, request, declared = case.judged, case.request, case.declared
-    if case.given is not None and isinstance(judged.source, Claim):
-        wrong = allocated_uncovered(view.fleet, view.policies, judged.source, request.name, case.given, declared)
-        yield Verdict(judged, request, None, declared, (case.given,), (case.given,) if wrong else ())
-    if _owner_unknown(view) and not declared.present:
+    if case.given is not None:
+        claim, shape = case.given
+        wrong = allocated_uncovered(view.fleet, view.policies, claim, request.name, shape, declared)
+        yield Verdict(judged, request, None, declared, (shape,), (shape,) if wrong else ())
+    if _unknown_owner(view) and not declared.present:
         return
     for alternative, possible, plain in case.alternatives:
         missing = judged.uncovered(view, request, alternative, declared)
@@ -165,8 +167,8 @@ def _severity(view: View, policy: FallbackCompatibility, declared: Declared) -> 
 
 def _uncertain(view: View, policy: FallbackCompatibility, case: Case) -> Iterator[Finding]:
     """What cannot be known: an alternative's shapes, or what the unknown owner of a generated claim declares."""
-    if _owner_unknown(view) and not case.declared.present and case.alternatives:
-        owner = view.meta.controller.name if view.meta.controller is not None else ""
+    owner = _unknown_owner(view)
+    if owner and not case.declared.present and case.alternatives:
         detail = f"pod {owner}, whose claim this is, is not known, and nobody else has declared anything"
         advice = f"declare the shapes on the template (spec.metadata.annotations[{SHAPES_ANNOTATION}]) or on the namespace"
         yield _doubt(view, policy, case, case.request.pointer, detail, advice)
@@ -200,7 +202,7 @@ def _doubt(view: View, policy: FallbackCompatibility, case: Case, pointer: str, 
 def _not_uniform(view: View, policy: FallbackCompatibility, case: Case) -> Iterator[Finding]:
     """A request with several possible shapes, although every pod is to get the same."""
     judged, request = case.judged, case.request
-    if judged.pod is None or judged.pod.meta.annotations.get(UNIFORM_ANNOTATION) != "true" or judged.allocated:
+    if judged.pod is None or judged.pod.meta.annotations.get(UNIFORM_ANNOTATION) != "true" or judged.allocated is not None:
         return
     possible = [judged.possible(view, request, alternative) for alternative in request.alternatives]
     shapes = tuple(dict.fromkeys(shape for item in possible for shape in item.shapes))
@@ -221,26 +223,26 @@ def _not_uniform(view: View, policy: FallbackCompatibility, case: Case) -> Itera
 def _misplaced(view: View, undeclared: list[Finding]) -> Iterator[Finding]:
     """A declaration on a controller's own metadata, where it says nothing about its pods."""
     pod = view.pod
-    if pod is None or not pod.claims:
+    severity: Severity = max((finding.severity for finding in undeclared), key=SEVERITIES.index, default="warn")
+    if pod is None or not pod.claims or any(name in pod.meta.annotations for name in (SHAPES_ANNOTATION, WHEN_ANNOTATION)):
         return
-    workload = isinstance(view.subject, Workload)
-    meta = view.meta if workload else view.controller_meta
-    kind = view.subject.kind if isinstance(view.subject, Workload) else pod.meta.controller.kind if pod.meta.controller else ""
-    names = [name for name in (SHAPES_ANNOTATION, WHEN_ANNOTATION) if meta is not None and name in meta.annotations]
-    if meta is None or any(name in pod.meta.annotations for name in (SHAPES_ANNOTATION, WHEN_ANNOTATION)):
+    if isinstance(view.subject, Workload):
+        kind, meta, where = view.subject.kind, view.meta, "/metadata/annotations"
+    elif undeclared and pod.meta.controller is not None and view.controller_meta is not None:
+        kind, meta, where = pod.meta.controller.kind, view.controller_meta, ""
+    else:
         return
-    if not workload and not undeclared:
-        return
-    for name in names:
-        yield Finding(
-            rule=RULE.id,
-            reason=MISPLACED,
-            severity=undeclared[0].severity if undeclared else "warn",
-            headline=headline(view),
-            path=field_path(join("/metadata/annotations", name)) if workload else "",
-            detail=f"{name} on {kind} {meta.display_name} itself does not count: it is one level too high",
-            remedy=f"move {name} to the pod template's annotations",
-        )
+    for name in (SHAPES_ANNOTATION, WHEN_ANNOTATION):
+        if name in meta.annotations:
+            yield Finding(
+                rule=RULE.id,
+                reason=MISPLACED,
+                severity=severity,
+                headline=headline(view),
+                path=field_path(join(where, name)) if where else "",
+                detail=f"{name} on {kind} {meta.display_name} itself does not count: it is one level too high",
+                remedy=f"move {name} to the pod template's annotations",
+            )
 
 
 def _deferred(view: View) -> Iterator[Finding]:
@@ -321,10 +323,10 @@ def _annotations(view: View) -> Iterator[tuple[Mapping[str, str], str]]:
         yield view.subject.claim_annotations, "/spec/metadata/annotations"
 
 
-def _owner_unknown(view: View) -> bool:
-    """A claim generated for a pod that is not known: a nearer declaration than the known ones may exist."""
-    owner = view.meta.controller
-    return view.generated and owner is not None and owner.kind == "Pod" and view.owner_pod is None
+def _unknown_owner(view: View) -> str:
+    """The pod that a claim was generated for, if it is not known: it may declare more than those that are; otherwise ""."""
+    owner = view.meta.controller if view.generated else None
+    return owner.name if owner is not None and owner.kind == "Pod" and view.owner_pod is None else ""
 
 
 RULE = Rule(
