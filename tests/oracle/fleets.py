@@ -215,7 +215,8 @@ class _Cluster:
                 rng.randrange(2) if self.complete or rng.random() < 0.9 else rng.choice(("0", {"version": "1.0.0"}, False))
             )
         if self._there():
-            found["io/root"] = rng.choice(("r0", "r1", "r2"))
+            odd = not self.complete and rng.random() < 0.05
+            found["io/root"] = rng.choice((["r0", "r1"], ["r1"])) if odd else rng.choice(("r0", "r1", "r2"))
         if self._there():
             found["version"] = {"version": rng.choice(("1.0.0", "2.1.0"))}
         return found

@@ -122,6 +122,7 @@ def test_the_class_is_asked_first() -> None:
 
 def test_selectors_that_do_not_compile_err_when_their_turn_comes() -> None:
     objects = fleet(device_slice("n1", good("a")))
+    assert certain(objects, exactly("r", "any", "true", "device.nope == 1"))
     assert certain(objects, exactly("r", "any", "device.nope == 1"))
     assert certain(objects, exactly("r", "any", BELOW_5, "device.nope == 1"))
     assert not certain(objects, exactly("r", "any", "false", "device.nope == 1"))
@@ -202,6 +203,20 @@ def test_what_was_chosen_is_given_back_when_the_rest_does_not_fit() -> None:
     assert not certain(objects, exactly("q", "any"), exactly("r", "any", "false"))
 
 
+def test_a_list_of_which_nothing_fits_comes_before_the_error() -> None:
+    objects = fleet(device_slice("n1", ODD, good("a")))
+    listed = first_available("q", alternative("a", "any", "false"), alternative("b", "any", count=3))
+    assert not certain(objects, listed, below_5())
+    assert certain(objects, below_5(), listed)
+
+
+def test_all_devices_are_not_to_be_had_when_one_is_in_use() -> None:
+    objects = fleet(device_slice("n1", ODD, good("a")))
+    assert not certain(objects, exactly("q", "any"), everything("s"), below_5())
+    assert not certain(objects, everything("q"), below_5())
+    assert certain(objects, everything("q", HAS_INDEX), below_5())
+
+
 MATCH = {"matchAttribute": f"{NVIDIA}/root"}
 DISTINCT = {"distinctAttribute": f"{NVIDIA}/root"}
 
@@ -239,6 +254,8 @@ def test_a_constraint_holds_no_longer_for_what_was_given_back() -> None:
     of_q = {"requests": ["q"]}
     assert certain(objects, *requests, constraints=[MATCH | of_q])
     assert not certain(objects, *requests, constraints=[DISTINCT | of_q, MATCH | of_q])
+    # A constraint on another request is not touched.
+    assert certain(objects, *requests, constraints=[DISTINCT | {"requests": ["r"]}, MATCH | of_q])
     # Of two constraints the one that held is taken back when the other does not.
     both = [{"matchAttribute": f"{NVIDIA}/type", **of_q}, MATCH | of_q]
     assert certain(objects, *requests, constraints=both)

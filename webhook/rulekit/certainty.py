@@ -6,12 +6,12 @@ whether it is on the way depends on the order of devices, on the count, on the r
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Final, TypeAlias
 
-from webhook.cel import CelError, Selector, Verdict, compile_selector
+from webhook.cel import Selector, compile_selector
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.matching import POOL_LIMIT, compile_all, match_pools
+from webhook.fleet.matching import POOL_LIMIT, match_pools
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.fleet.pool import Pool
@@ -137,26 +137,16 @@ def _outcomes(pool: Pool, texts: tuple[str, ...]) -> _Outcomes:
 
 
 def _evaluate(pool: Pool, texts: tuple[str, ...]) -> _Outcomes:
-    selectors, problems = compile_all(texts)
-    if problems:
-        # A selector that does not compile is an error when the allocator gets to it, not before.
-        compiled = [compile_selector(text) for text in texts]
-        judged = ((device.name, _judge(compiled, device)) for device in pool.devices)
-        return {name: outcome for name, outcome in judged if outcome != "no match"}
+    selectors: list[Selector] = []
+    for text in texts:
+        compiled = compile_selector(text)
+        if isinstance(compiled, tuple):
+            break
+        selectors.append(compiled)
+    # A selector that does not compile is an error on a device for which its turn comes.
+    past: Outcome = "match" if len(selectors) == len(texts) else "error"
     found: dict[str, Outcome] = {}
-    for matches in match_pools((pool,), selectors):
-        found.update((device.name, "match") for device in matches.matched)
+    for matches in match_pools((pool,), tuple(selectors)):
+        found.update((device.name, past) for device in matches.matched)
         found.update((error.device.name, "error") for error in matches.errors)
     return found
-
-
-def _judge(compiled: Sequence[Selector | tuple[object, ...]], device: Device) -> Outcome:
-    for selector in compiled:
-        if isinstance(selector, tuple):
-            return "error"
-        outcome = selector.against(device)
-        if isinstance(outcome, CelError):
-            return "error"
-        if outcome is not Verdict.MATCH:
-            return "no match"
-    return "match"

@@ -124,6 +124,7 @@ class _Attempt:
         self._outcomes: dict[tuple[str, int], bool] = {}
         self._held: list[tuple[Constraint, list[Attribute]]] = []
         self._ledgers: dict[int, dict[tuple[str, str], int]] = {}
+        self._kinds: dict[int, Hashable] = {}
 
     # Before the search: every alternative is looked at, and `All` finds its devices.
 
@@ -164,10 +165,7 @@ class _Attempt:
 
     def allocate(self) -> bool:
         """Whether the claim can be met. Raises as the allocator does."""
-        found = self._request(0)
-        if found == "too many":
-            raise _Failure
-        return found == "yes"
+        return self._request(0) == "yes"
 
     def _request(self, number: int) -> _Found:
         if number == len(self.terms.spec.requests):
@@ -197,12 +195,17 @@ class _Attempt:
             return "too many"
         if everything is not None:
             return self._take(number, alternative, had, everything[had], must=True)
+        in_vain: set[Hashable] = set()
         for at in range(start, len(self.gathered.places)):
             if at in self._in_use or not self._selectable(alternative, at) or not self._has_capacity(alternative, at):
+                continue
+            # What a device led to, one that is like it in everything leads to as well.
+            if in_vain and self._kind_of(at) in in_vain:
                 continue
             found = self._take(number, alternative, had, at, must=False)
             if found != "no":
                 return found
+            in_vain.add(self._kind_of(at))
         return "no"
 
     def _take(self, number: int, alternative: Alternative, had: int, at: int, *, must: bool) -> _Found:
@@ -219,6 +222,13 @@ class _Attempt:
             raise _Unknown
 
     # One device.
+
+    def _kind_of(self, at: int) -> Hashable:
+        kind = self._kinds.get(at)
+        if kind is None:
+            place = self.gathered.places[at]
+            kind = self._kinds[at] = (id(place.view) if place.device.consumes else 0, _kind(self.terms, place))
+        return kind
 
     def _selectable(self, alternative: Alternative, at: int) -> bool:
         self._step()
