@@ -52,18 +52,16 @@ def pin_of(inventory: Inventory, class_name: str, texts: tuple[str, ...]) -> Pin
 
 
 def _pin_of(inventory: Inventory, class_name: str, texts: tuple[str, ...]) -> Pin | None:
-    matches = inventory.match(class_name, texts)
-    if not matches.count or any(
-        len(pool.matched) > 1 or (pool.matched[:1] and pool.matched[0].sharable) for pool in matches.pools
-    ):
+    pools = [pool.matched for pool in inventory.match(class_name, texts).pools if pool.matched]
+    if not pools or any(len(matched) > 1 or matched[0].sharable for matched in pools):
         return None
-    device = next(device for pool in matches.pools for device in pool.matched)
+    device = pools[0][0]
     selectors, _ = compile_all(texts)
-    read = {f"{item.domain}/{item.name}" for one in selectors for item in one.references if item.kind == "attribute"}
+    read = {f"{item.domain}/{item.name}" for one in selectors for item in one.references}
     for name in sorted(read & device.attributes.keys()):
         other = _with_another(device, name)
         if _tells(name) and not all(selector.against(other) is Verdict.MATCH for selector in selectors):
-            return Pin(name, str(device.attributes[name].value), matches.count)
+            return Pin(name, str(device.attributes[name].value), len(pools))
     return None
 
 
@@ -73,5 +71,5 @@ def _tells(attribute: str) -> bool:
 
 def _with_another(device: Device, name: str) -> Device:
     held = device.attributes[name]
-    value = held.value + 1_000_003 if isinstance(held.value, int) and not isinstance(held.value, bool) else f"not {held.value}"
+    value = held.value + 1_000_003 if isinstance(held.value, int) else f"not {held.value}"
     return replace(device, attributes={**device.attributes, name: Attribute(held.kind, value)})

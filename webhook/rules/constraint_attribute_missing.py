@@ -26,6 +26,7 @@ REASON = "constraint-attribute-missing"
 
 #: The attributes that Kubernetes itself defines are in this domain: no driver's own.
 _STANDARD = "resource.kubernetes.io"
+_NO_DRIVER = "driver.invalid"
 #: What says where a device is: worth selecting by in place of a constraint.
 _PLACES = frozenset({"numaNode", "pcieRoot", "pciRoot", "socket", "placementGroupId"})
 
@@ -47,14 +48,12 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
 def _is_foreign(view: View, found: Constrained, item: Covered) -> bool:
     """Whether the attribute is in the domain of a driver whose devices this alternative cannot take, and another one can."""
     domain = found.attribute.partition("/")[0]
-    if (
-        domain == _STANDARD
-        or _takes(view, item, domain)
-        or any(found.attribute in device.attributes for device in item.devices)
-    ):
+    if _takes(view, item, domain):
         return False
-    others = (other for request in found.requests for other in request if other is not item)
-    return any(_takes(view, other, domain) for other in others) and not _published_by_others(view, domain)
+    others = [other for request in found.requests for other in request if other is not item and _takes(view, other, domain)]
+    # A class that is open to every driver says nothing about which drivers there are.
+    is_driver = domain in view.fleet.inventory.drivers or not all(_takes(view, other, _NO_DRIVER) for other in others)
+    return bool(others) and is_driver and not _published_by_others(view, domain)
 
 
 def _takes(view: View, item: Covered, driver: str) -> bool:
@@ -100,7 +99,7 @@ def _remedy(found: Constrained) -> str:
     sides = [{name for device in item.devices for name in device.attributes} for each in found.requests for item in each]
     common = sorted(name for name in set.intersection(*sides) if _tells_place(name))
     if common:
-        return f"constrain {some(common)}, which all of them publish"
+        return f"constrain {some(common)}, which devices of each request publish"
     bare = [{name.rpartition("/")[2] for name in side} for side in sides]
     alike = sorted(_PLACES.intersection(*bare))
     if alike:

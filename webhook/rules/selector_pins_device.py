@@ -45,11 +45,7 @@ def _pins(view: View, request: Request) -> tuple[Pin, ...]:
     """What all alternatives of a request pin, one each; nothing when one of them pins nothing."""
     found: list[Pin] = []
     for item in request.alternatives:
-        pin = (
-            pin_of(view.fleet.inventory, item.device_class, texts_of(item))
-            if item.selectors and not item.admin_access
-            else None
-        )
+        pin = None if item.admin_access else pin_of(view.fleet.inventory, item.device_class, texts_of(item))
         if pin is None:
             return ()
         found.append(pin)

@@ -75,7 +75,7 @@ def _published(inventory: Inventory, found: Selection) -> str:
     selectors, _ = compile_all(texts_of(found.alternative))
     for selector in selectors:
         for read in sorted(selector.references, key=lambda item: item.name):
-            values = _values(inventory, class_name, f"{read.domain}/{read.name}") if read.kind == "attribute" else frozenset()
+            values = _values(inventory, class_name, f"{read.domain}/{read.name}")
             if values and not any(quoted in selector.text for quoted in _quoted(values)):
                 return f"{read.name} of the class's devices is {some(sorted(values))}"
     return ""
