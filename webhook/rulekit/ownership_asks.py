@@ -184,7 +184,7 @@ def _reached(nodes: Nodes, found: PoolMatches, count: int) -> Iterable[tuple[Nod
     if found.pool.node:
         many = any(device.sharable for device in found.matched)
         number = max(count, 1) if many else len(found.matched)
-        return ((nodes.named((found.pool.node,)), number),) if number else ()
+        return ((nodes.named((found.pool.node,)), number),)
     return ((nodes.reached(device.reach), max(count, 1) if device.sharable else 1) for device in found.matched)
 
 
