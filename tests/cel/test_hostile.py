@@ -69,7 +69,7 @@ HOSTILE = [
     (binds(30, "[1]", "[X, X]", "'%s'.format([x30]) == ''"), LIMIT),
     (binds(20, "[1]", "[X, X, X, X]", "x20.flatten(25).size() > 0"), LIMIT),
     (binds(30, "[1]", "[X, X]", "[x30, x30].distinct().size() > 0"), LIMIT),
-    ("lists.range(100000000).size() > 0", LIMIT),
+    ("lists.range(100000000).size() > 0", "exceeds maximum allowed"),
     ("lists.range(100000).sort().size() > 0", LIMIT),
     ("sets.contains(lists.range(100000), lists.range(100000))", LIMIT),
     ("lists.range(90000).all(x, lists.range(90000).indexOf(x) >= 0)", LIMIT),

@@ -16,7 +16,8 @@ from webhook.cel.closures import Compiler
 from webhook.cel.cost.charges import TRACKED
 from webhook.cel.cost.meter import Meter
 from webhook.cel.cost.program import device_reader, program
-from webhook.cel.device import ENVIRONMENT, DeviceRoots
+from webhook.cel.device import DeviceRoots
+from webhook.cel.dialect import Dialect, environment_of
 from webhook.cel.frontend import parse
 from webhook.cel.library.format import go_quoted
 from webhook.cel.library.net import IpValue
@@ -96,7 +97,7 @@ VALUES = read_lines("values-0.37.2.jsonl")
 def answers(text: str, device: Device) -> list[dict[str, Any]]:
     """What we make of an expression of any type, by closures and by counted steps: {"value"}, {"error"} or {"compile"}."""
     try:
-        checked = check(parse(f"dyn({text})"), ENVIRONMENT)
+        checked = check(parse(f"dyn({text})"), environment_of(Dialect()))
         validate(checked)
         compiler = Compiler(checked, DeviceRoots())
         run = compiler.compile(checked.tree).run

@@ -65,6 +65,7 @@ class Checked:
     """A checked tree: the type of every node, what calls resolve to, and the names that stand for constants (types, mostly)."""
 
     tree: Node
+    environment: Environment
     types: dict[Node, Type] = field(default_factory=dict)
     calls: dict[Node, Resolution] = field(default_factory=dict)
     constants: dict[Node, TypeValue | int] = field(default_factory=dict)
@@ -92,7 +93,7 @@ class _Checker:
 
     def __init__(self, tree: Node, environment: Environment) -> None:
         self.environment = environment
-        self.checked = Checked(tree)
+        self.checked = Checked(tree, environment)
         self.types = self.checked.types
         self.bindings: unify.Bindings = {}
         self.scopes: list[dict[str, Type]] = []

@@ -202,7 +202,12 @@ class Compiler:
             return Code(path)
         operand, key = self._run(node.args[0]), self._key(node.args[1])
         reach = access.get if node.function == "_[_]" else access.get_optional
-        return Code(lambda frame: reach(operand(frame), key(frame)))
+
+        def run(frame: Frame) -> Any:
+            container = operand(frame)
+            return NONE if container is NONE else reach(container, key(frame))
+
+        return Code(run)
 
     def _key(self, node: Node) -> Closure:
         """A key or index; a literal must be of a type that can be one."""
@@ -218,6 +223,7 @@ class Compiler:
         if node.target is None:
             return Code(self._run(node))
         left, right, unwrap = self._run(node.target), self._run(node.args[0]), node.function == "orValue"
+        lenient = self.checked.environment.before_37
 
         def run(frame: Frame) -> Any:
             value = left(frame)
@@ -225,6 +231,8 @@ class Compiler:
                 return value.value if unwrap else value
             if value is NONE:
                 return right(frame)
+            if lenient:
+                return value
             raise no_such_overload()
 
         return Code(run)

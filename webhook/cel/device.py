@@ -13,27 +13,11 @@ from typing import Any, TypeAlias
 from webhook.cel.access import no_such_key
 from webhook.cel.ast import Call, Ident, Literal, Node, Select
 from webhook.cel.code import ROOT, Closure, Frame
-from webhook.cel.environment import Environment
-from webhook.cel.types import BOOL, DEVICE_ATTRIBUTES, DEVICE_CAPACITY, STRING, object_of
+from webhook.cel.dialect import DEVICE
 from webhook.cel.values import NONE, AbortedError, Absent, DomainMap, Optional
 from webhook.model.device import Attribute
 from webhook.model.quantity import Quantity, cached_quantity
 from webhook.model.semver import Semver, cached_semver
-
-DEVICE = "device"
-ENVIRONMENT = Environment(
-    {
-        DEVICE: object_of(
-            "kubernetes.DRADevice",
-            {
-                "driver": STRING,
-                "allowMultipleAllocations": BOOL,
-                "attributes": DEVICE_ATTRIBUTES,
-                "capacity": DEVICE_CAPACITY,
-            },
-        )
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,15 @@ TYPE_NAMES: Mapping[str, Type] = {type_.name: type_ for type_ in _TYPES} | {
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """One set of variables on top of the common functions."""
+    """One set of variables on top of the common functions.
+
+    `before_37`: the library of Kubernetes 1.34 to 1.36, where `or` and `orValue` give back what is no optional value, and
+    some costs are others.
+    """
 
     variables: Mapping[str, Type]
     functions: Mapping[str, Function] = field(default_factory=lambda: FUNCTIONS)
+    before_37: bool = False
 
     def message(self, name: str) -> Message | None:
         """The kind of message literal that a name stands for, if it stands for one."""

@@ -13,7 +13,8 @@ from typing import Literal as Choice
 from webhook.cel.ast import Call, Fold, Ident, Literal, Node, Select, children
 from webhook.cel.checker import Checked
 from webhook.cel.descent import Task, perform
-from webhook.cel.device import DEVICE, Path, resolve
+from webhook.cel.device import Path, resolve
+from webhook.cel.dialect import DEVICE
 
 ReferenceKind = Choice["attribute", "capacity", "driver", "sharable"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -11,15 +12,16 @@ from webhook.cel.checker import Checked, check
 from webhook.cel.closures import Compiler
 from webhook.cel.code import MAX_STEPS, Closure
 from webhook.cel.cost import LIMIT
-from webhook.cel.cost.charges import TRACKED
 from webhook.cel.cost.estimate import estimate
 from webhook.cel.cost.meter import Meter
 from webhook.cel.cost.program import Program, device_reader, program
-from webhook.cel.device import ENVIRONMENT, DeviceRoots
+from webhook.cel.device import DeviceRoots
+from webhook.cel.dialect import NEWEST, Dialect, dialect_of, environment_of
 from webhook.cel.frontend import parse
 from webhook.cel.problems import CompileProblem, ExpressionError
+from webhook.cel.quirks import needs_the_count
 from webhook.cel.references import Reference, references_of
-from webhook.cel.types import BOOL, DYN, TypeTooLargeError, format_type
+from webhook.cel.types import BOOL, TypeTooLargeError, format_type
 from webhook.cel.validators import validate
 from webhook.cel.values import (
     AbortedError,
@@ -61,6 +63,7 @@ class Selector:
     text: str
     references: frozenset[Reference]
     max_cost: int
+    dialect: Dialect
     _run: Closure | None = field(repr=False, compare=False)  # None: only the counted program will do
     _locals: tuple[None, ...] = field(repr=False, compare=False)
 
@@ -93,7 +96,7 @@ class Selector:
             return CelError(device.unreadable), 0
         meter = Meter(LIMIT)
         try:
-            value = _program(self.text).run(device, meter)
+            value = _program(self.text, self.dialect).run(device, meter)
         except AbortedError as error:
             return CelError(error.message), meter.cost
         except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
@@ -137,11 +140,18 @@ def _internal_error(error: Exception) -> CelError:
     return CelError(f"internal error: {type(error).__name__}")
 
 
+def compile_selector(text: str, *, minor: int = NEWEST, gates: Collection[str] = ()) -> Selector | tuple[CompileProblem, ...]:
+    """The selector that `text` spells in a minor version of Kubernetes with these feature gates on, or what is wrong with it.
+
+    Never raises. Both outcomes are remembered.
+    """
+    return _compiled(text, dialect_of(minor, gates))
+
+
 @lru_cache(maxsize=_CACHED_SELECTORS)
-def compile_selector(text: str) -> Selector | tuple[CompileProblem, ...]:
-    """The selector that `text` spells, or what is wrong with it. Never raises. Both outcomes are remembered."""
+def _compiled(text: str, dialect: Dialect) -> Selector | tuple[CompileProblem, ...]:
     try:
-        return _compile(text)
+        return _compile(text, dialect)
     except ExpressionError as error:
         return error.problems
     except (RecursionError, TypeTooLargeError):
@@ -152,33 +162,28 @@ def compile_selector(text: str) -> Selector | tuple[CompileProblem, ...]:
         return (CompileProblem(_internal_error(error).message, 1, 1),)
 
 
-def _compile(text: str) -> Selector:
-    checked = _checked(text)
+def _compile(text: str, dialect: Dialect) -> Selector:
+    checked = _checked(text, dialect)
     max_cost = estimate(checked).most
     references = references_of(checked)
-    if max_cost > LIMIT or checked.tree.depth > _DEEPEST_CLOSURES or _is_tracked(checked):
-        _program(text)  # what cannot be planned is a compile error
-        return Selector(text, references, max_cost, None, ())
+    if max_cost > LIMIT or checked.tree.depth > _DEEPEST_CLOSURES or needs_the_count(checked):
+        _program(text, dialect)  # what cannot be planned is a compile error
+        return Selector(text, references, max_cost, dialect, None, ())
     compiler = Compiler(checked, DeviceRoots())
     code = compiler.compile(checked.tree)
-    return Selector(text, references, max_cost, code.run, (None,) * (compiler.slots - 2))
+    return Selector(text, references, max_cost, dialect, code.run, (None,) * (compiler.slots - 2))
 
 
-def _checked(text: str) -> Checked:
-    checked = check(parse(text), ENVIRONMENT)
+def _checked(text: str, dialect: Dialect) -> Checked:
+    checked = check(parse(text), environment_of(dialect))
     validate(checked)
     result = checked.types[checked.tree]
-    if result not in (BOOL, DYN):
+    if result not in (BOOL, dialect.attribute):
         message = f"must evaluate to bool or the unknown type, not {format_type(result)}"
         raise ExpressionError(CompileProblem(message, 1, 1))
     return checked
 
 
-def _is_tracked(checked: Checked) -> bool:
-    """The scheduler's cost tracking itself can fail the evaluation: only the program that counts costs does the same."""
-    return any(resolution.function.name in TRACKED for resolution in checked.calls.values())
-
-
 @lru_cache(maxsize=_CACHED_PROGRAMS)
-def _program(text: str) -> Program:
-    return program(_checked(text), device_reader)
+def _program(text: str, dialect: Dialect) -> Program:
+    return program(_checked(text, dialect), device_reader)

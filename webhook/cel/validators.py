@@ -10,7 +10,7 @@ from webhook.cel.library.format import ALLOWED, interpolate
 from webhook.cel.library.regex import PatternError, compiled
 from webhook.cel.library.time import parse_duration, parse_timestamp
 from webhook.cel.problems import CompileProblem, ExpressionError, problem
-from webhook.cel.types import Kind, Type, format_type, is_dyn
+from webhook.cel.types import Kind, Type, format_type
 
 _EXEMPT = "format"  # a format's arguments may differ in type
 
@@ -108,7 +108,7 @@ def _format_problems(checked: Checked, node: Call) -> Iterator[CompileProblem]:
 def _unsuitable(checked: Checked, node: Node, letter: str) -> Node | None:
     """The node itself, or the part of it, that a clause does not take."""
     type_ = checked.types[node]
-    if not is_dyn(type_) and type_.name not in ALLOWED[letter][0]:
+    if type_.kind is not Kind.DYN and type_.name not in ALLOWED[letter][0]:
         return node
     if letter != "s" or not isinstance(node, ListNode | MapNode):
         return None
@@ -125,6 +125,6 @@ def _is_pattern(value: object) -> bool:
 
 _LITERAL_CHECKS: dict[str, Callable[[object], bool]] = {
     "matches": _is_pattern,
-    "duration": lambda value: type(value) is not str or parse_duration(value) is not None,
+    "duration": lambda value: type(value) is str and parse_duration(value) is not None,
     "timestamp": lambda value: type(value) is not str or parse_timestamp(value) is not None,
 }

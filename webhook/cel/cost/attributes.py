@@ -112,7 +112,7 @@ class Attribute:
         if value is UNSET:
             assert isinstance(root, Local)
             assert root.initial is not None
-            value = machine.frame[root.slot] = _fresh(root.initial.now(machine))
+            value = machine.frame[root.slot] = machine.fresh(root.initial.now(machine))
         return value if failed(value) else _Walk(value).keys(self.qualifiers, machine)
 
     def resolve(self, machine: Machine) -> Task[Any]:
@@ -126,22 +126,19 @@ class Attribute:
             value = machine.frame[root.slot]
             if value is UNSET:
                 assert root.initial is not None
-                value = machine.frame[root.slot] = _fresh((yield from value_of(root.initial, machine)))
+                value = machine.frame[root.slot] = machine.fresh((yield from value_of(root.initial, machine)))
         else:
             value = root.read(machine)
         if failed(value):
             return value
         walk = _Walk(value)
         for qualifier in self.qualifiers:
+            if walk.ended:
+                break
             key = qualifier.key if isinstance(qualifier, Key) else (yield qualifier.attribute.resolve(machine))
-            if walk.ended or not walk.step(qualifier, key, machine):
+            if not walk.step(qualifier, key, machine):
                 break
         return walk.result()
-
-
-def _fresh(value: Any) -> Any:
-    """The first value of an accumulator, which may grow in place."""
-    return value.copy() if type(value) in (list, dict) and not value else value
 
 
 def _chosen(root: Condition, machine: Machine) -> Task[Any]:
@@ -184,10 +181,19 @@ class _Walk:
         return not failed(value)
 
     def _look_up(self, qualifier: Key | Computed, key: Any) -> Any:
-        if isinstance(qualifier, Key) and qualifier.test:
-            present = attempted(access.is_present, self.value, key)
-            return MISSING if self.optional and present is False else present
+        if type(self.value) is Optional or self.value is NONE:  # not at the start: an optional value in a container
+            return self._in_optional(qualifier, key)
+        if isinstance(qualifier, Key) and qualifier.test and not self.optional:
+            return attempted(access.is_present, self.value, key)
         return attempted(access.look_up if self.optional else access.get, self.value, key)
+
+    def _in_optional(self, qualifier: Key | Computed, key: Any) -> Any:
+        failure = attempted(access.check_key, key)
+        if failed(failure):
+            return failure
+        if self.optional:
+            return MISSING
+        return False if isinstance(qualifier, Key) and qualifier.test else access.no_such_key(key)
 
     def result(self) -> Any:
         """What came out."""

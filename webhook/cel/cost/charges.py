@@ -31,8 +31,10 @@ from webhook.model.semver import Semver
 Charge: TypeAlias = Callable[[list[Any], list[Any], Any], int]
 
 
-def charge(function: str, overload: str) -> Charge:
+def charge(function: str, overload: str, *, before_37: bool = False) -> Charge:
     """How calls of a function are charged; `overload` is "" when several overloads fit."""
+    if before_37 and overload in _BEFORE_37:
+        return _BEFORE_37[overload]
     found = _BY_OVERLOAD.get(overload) or (_sorted_by if function == "@sortByAssociatedKeys" and overload else None)
     if found is None and function == "sort" and overload:
         found = _self_compared
@@ -162,6 +164,14 @@ def _flattened(frame: list[Any], args: list[Any], result: Any) -> int:
     return _new_list(size(args[0]), float(args[1]) if len(args) == 2 else 1.0)
 
 
+def _flattened_before_37(frame: list[Any], args: list[Any], result: Any) -> int:
+    """A cost below zero became a number without a sign: a huge one, or by overflow a small one."""
+    if len(args) == 2 and type(args[1]) is int and args[1] < 0:
+        cost = max(int(float(size(args[0])) * float(args[1])), -(2**63))
+        return (cost + 1 + NEW_LIST) % 2**64 if cost > -(2**63) else 2**63 + 1 + NEW_LIST
+    return _flattened(frame, args, result)
+
+
 def _pairs_of(values: Any) -> int:
     if type(values) is not list:
         raise _panic(values, "list")
@@ -234,7 +244,7 @@ _BY_OVERLOAD: dict[str, Charge] = {
     **_named("list_sets_contains_list list_sets_intersects_list", _sets),
     **_named("list_sets_equivalent_list", _sets_twice),
     # Within functions that Kubernetes charges by name, the overloads that cost something else.
-    **_named("cidr_ip", _one),
+    **_named("cidr_ip dra_includes_dyn_dyn", _one),
     **_named("cidr_contains_ip_string", _contains_ip_text),
     **_named("cidr_contains_cidr_string", _contains_cidr_text),
 }
@@ -251,6 +261,10 @@ _BY_NAME: dict[str, Charge] = {
     **_named("_==_", _equal),
     **_named(_ACCESSORS, _one),
 }
+_BEFORE_37: dict[str, Charge] = {
+    **_named("starts_with_string ends_with_string", _walked),
+    **_named("list_flatten list_flatten_int", _flattened_before_37),
+}
 _ORDERED = (f"{order}_{kind}" for order in ("less", "less_equals", "greater", "greater_equals") for kind in ("string", "bytes"))
 _CORE: dict[str, Charge] = {
     **_named("starts_with_string ends_with_string", _affix),
@@ -258,7 +272,7 @@ _CORE: dict[str, Charge] = {
     **_named("in_list", _in_list),
     **_named("not_equals", _compared),
     **_named("add_string add_bytes", _concatenated),
-    **_named("matches matches_string", _matched),
+    **_named("matches matches_of_old matches_string", _matched),
     **_named("contains_string", _contained),
     **dict.fromkeys(_ORDERED, _compared),
 }

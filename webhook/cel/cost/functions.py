@@ -33,6 +33,7 @@ Estimator: TypeAlias = Callable[[str, str, Operand | None, list[Operand]], Estim
 
 _LONGEST_NAMED_FORMAT = 128
 _LONGEST_FORMAT = 64
+_MAX_ATTRIBUTE_VALUES = 48
 
 
 def estimate(name: str, overload: str, target: Operand | None, args: list[Operand]) -> Estimate:
@@ -69,6 +70,10 @@ def _traversal(name: str, overload: str, target: Operand | None, args: list[Oper
     if element.type in (STRING, BYTES):
         each = each.plus(_walk(element.size_or_unknown))
     return size.times(each), None
+
+
+def _includes_few(name: str, overload: str, target: Operand | None, args: list[Operand]) -> Estimate | None:
+    return Range(0, _MAX_ATTRIBUTE_VALUES), None
 
 
 def _same_size(name: str, overload: str, target: Operand | None, args: list[Operand]) -> Estimate | None:
@@ -297,6 +302,7 @@ def _named(names: str, estimator: Estimator) -> dict[str, Estimator]:
 
 
 _BY_OVERLOAD: dict[str, Estimator] = {
+    **_named("dra_includes_dyn_dyn", _includes_few),
     **_named("list_slice", _slice),
     **_named("lists_range", _range),
     **_named("list_flatten list_flatten_int", _flatten),

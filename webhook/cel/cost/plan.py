@@ -22,7 +22,6 @@ from webhook.cel.cost.steps import Constant, Step
 from webhook.cel.descent import Task, perform
 from webhook.cel.library.conversions import AT_COMPILE_TIME
 from webhook.cel.library.regex import WITH_PATTERN, PatternError, compiled, with_pattern
-from webhook.cel.macros import ACCUMULATOR
 from webhook.cel.problems import ExpressionError, problem
 from webhook.cel.types import Kind
 from webhook.cel.values import EvaluationError, UInt, map_key
@@ -141,7 +140,8 @@ class Planner:
         nodes = (target, *node.args) if target is not None else node.args
         args: list[Step] = yield self._steps(nodes)
         if node.function in ("or", "orValue") and target is not None:
-            return steps.Or(self._new_id(), args[0], args[1], unwrap=node.function == "orValue")
+            lenient = self.checked.environment.before_37
+            return steps.Or(self._new_id(), args[0], args[1], unwrap=node.function == "orValue", lenient=lenient)
         return self._constant_call(node, args) or self._strict_call(node, nodes, args)
 
     def _balanced(self, terms: Sequence[Step], low: int, high: int, *, decisive: bool) -> Step:
@@ -185,8 +185,9 @@ class Planner:
         overload = resolution.overloads[0].id if len(resolution.overloads) == 1 else ""
         name = resolution.function.name
         pattern = args[1] if name in WITH_PATTERN and len(args) > 1 else None
-        call = steps.Call(self._new_id(), args, slot, self._implementation(node, nodes, args, slot), charge(name, overload))
-        call.strict = name != "@not_strictly_false"
+        rule = charge(name, overload, before_37=self.checked.environment.before_37)
+        call = steps.Call(self._new_id(), args, slot, self._implementation(node, nodes, args, slot), rule)
+        call.strict, call.grows = name != "@not_strictly_false", name == "_+_"
         known = isinstance(pattern, Constant) and type(pattern.value) is str
         unresolved = len(args) == 2 and not overload and name not in _SINGLE
         call.variadic = len(args) > 2 or name == "format" or known or unresolved
@@ -198,8 +199,6 @@ class Planner:
         name = resolution.function.name
         if name == "cel.@mapInsert":
             return _inserting(slot, len(args))
-        if name == "_+_" and isinstance(nodes[0], Ident) and nodes[0].name == ACCUMULATOR and isinstance(nodes[1], ListNode):
-            return _appending(slot)
         codes = [Code(itemgetter(slot + index)) for index in range(len(args))]
         pattern = args[1] if name in WITH_PATTERN and len(args) > 1 else None
         if isinstance(pattern, Constant) and type(pattern.value) is str:
@@ -267,17 +266,6 @@ _STEPS: dict[str, Any] = {
 
 def _giving(value: Any) -> Any:
     return lambda _: value
-
-
-def _appending(slot: int) -> Any:
-    """accumulator + [element] within a macro: the accumulator grows in place."""
-
-    def append(frame: list[Any]) -> Any:
-        accumulator = frame[slot]
-        accumulator.extend(frame[slot + 1])
-        return accumulator
-
-    return append
 
 
 def _inserting(slot: int, count: int) -> Any:

@@ -17,18 +17,27 @@ from webhook.cel.cost.charges import Charge
 from webhook.cel.cost.meter import Meter
 from webhook.cel.descent import Task
 from webhook.cel.folds import pairs, singles
-from webhook.cel.values import NONE, EvaluationError, Optional, no_such_overload, take
+from webhook.cel.library.operators import MAX_ELEMENTS
+from webhook.cel.values import NONE, EvaluationError, Optional, limit_exceeded, no_such_overload, take
 
 
 class Machine:
     """One evaluation: the frame of the closures that compute calls, the meter, and what holds the variables."""
 
-    __slots__ = ("frame", "meter", "variables")
+    __slots__ = ("frame", "growing", "meter", "variables")
 
     def __init__(self, frame: list[Any], meter: Meter) -> None:
         self.frame = frame
         self.meter = meter
         self.variables: dict[str, Any] = {}
+        self.growing: dict[int, list[Any]] = {}  # by identity
+
+    def fresh(self, value: Any) -> Any:
+        """The first value of an accumulator. The scheduler's library lets empty ones grow in place."""
+        if type(value) is list and not value:
+            value = []
+            self.growing[id(value)] = value
+        return {} if type(value) is dict and not value else value
 
 
 _MAX_DIRECT_HEIGHT = 12
@@ -92,7 +101,7 @@ def attempted(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
 class Call(Step):
     """A function or operator: all arguments, then the call. `variadic` ones stop at the first argument that is an error."""
 
-    __slots__ = ("args", "charge", "ids", "implementation", "slot", "strict", "variadic")
+    __slots__ = ("args", "charge", "grows", "ids", "implementation", "slot", "strict", "variadic")
 
     def __init__(self, id_: int, args: Sequence[Step], slot: int, implementation: Closure, charge: Charge) -> None:
         super().__init__(id_, *args)
@@ -103,6 +112,7 @@ class Call(Step):
         self.ids = [argument.id for argument in args]
         self.variadic = len(args) > 2
         self.strict = True
+        self.grows = False  # `+`, which may have an accumulator on its left
 
     def run(self, machine: Machine) -> Task[Any]:
         frame, slot, failure = machine.frame, self.slot, None
@@ -114,13 +124,27 @@ class Call(Step):
                     break
             frame[slot] = value
             slot += 1
-        result = attempted(self.implementation, frame) if failure is None else failure
+        if failure is not None:
+            result = failure
+        elif self.grows and (accumulator := machine.growing.get(id(frame[self.slot]))) is not None:
+            result = attempted(_grown, accumulator, frame[self.slot + 1])
+        else:
+            result = attempted(self.implementation, frame)
         meter = machine.meter
         taken = meter.take(self.ids)
         if taken is not None:
             meter.cost += self.charge(frame, taken, result)
         meter.push(self.id, result)
         return result
+
+
+def _grown(accumulator: list[Any], elements: Any) -> list[Any]:
+    if type(elements) is not list:
+        raise no_such_overload()
+    if len(accumulator) + len(elements) > MAX_ELEMENTS:
+        raise limit_exceeded()
+    accumulator.extend(elements)
+    return accumulator
 
 
 class Logic(Step):
@@ -170,11 +194,11 @@ class Free(Step):
 class Or(Step):
     """optional.or(other) and optional.orValue(other)"""
 
-    __slots__ = ("left", "right", "unwrap")
+    __slots__ = ("left", "lenient", "right", "unwrap")
 
-    def __init__(self, id_: int, left: Step, right: Step, *, unwrap: bool) -> None:
+    def __init__(self, id_: int, left: Step, right: Step, *, unwrap: bool, lenient: bool) -> None:
         super().__init__(id_, left, right)
-        self.left, self.right, self.unwrap = left, right, unwrap
+        self.left, self.right, self.unwrap, self.lenient = left, right, unwrap, lenient
 
     def run(self, machine: Machine) -> Task[Any]:
         value = yield from value_of(self.left, machine)
@@ -182,7 +206,7 @@ class Or(Step):
             value = value.value if self.unwrap else value
         elif value is NONE:
             value = yield from value_of(self.right, machine)
-        elif not failed(value):
+        elif not failed(value) and not self.lenient:
             value = no_such_overload()
         machine.meter.push(self.id, value)
         return value

@@ -95,6 +95,10 @@ def _duration_of_string(text: str) -> Duration:
     return Duration(nanos)
 
 
+def _no_duration(_: int) -> Duration:
+    raise _cannot("int", "google.protobuf.Duration")
+
+
 def _timestamp_of_string(text: str) -> Timestamp:
     parsed = parse_timestamp(text)
     if parsed is None:
@@ -149,6 +153,11 @@ FUNCTIONS: tuple[Function, ...] = (
         (STRING, _timestamp_of_string),
     ),
     _conversion("uint", UINT, (UINT, _same), (DOUBLE, _uint_of_double), (INT, uint_result), (STRING, _uint_of_string)),
+)
+
+#: Functions as they were before Kubernetes 1.37.
+OLDER: tuple[Function, ...] = (
+    _conversion("duration", DURATION, (DURATION, _same), (INT, _no_duration), (STRING, _duration_of_string)),
 )
 
 # Applied to a constant, these are worked out when the expression is compiled, and their errors are compile errors.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from webhook.cel.library.numbers import format_float
-from webhook.cel.library.operators import MAX_LENGTH
+from webhook.cel.library.operators import MAX_UNCHARGED
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.library.time import duration_text, timestamp_text
 from webhook.cel.types import DYN, STRING, list_of
@@ -103,7 +103,7 @@ def _format(text: str, values: list[Any]) -> str:
         nonlocal length
         piece = _format_clause(values[index], letter, precision)
         length += len(piece)
-        if length > MAX_LENGTH:
+        if length > MAX_UNCHARGED:
             raise limit_exceeded()
         return piece
 
@@ -149,7 +149,7 @@ class _Speller:
     """Spells values as %s does, within the limits for the length of a string and the depth of a value."""
 
     def __init__(self) -> None:
-        self._left = MAX_LENGTH
+        self._left = MAX_UNCHARGED
 
     def text(self, value: Any, depth: int = 0) -> str:
         """The value, without quotes at the top."""

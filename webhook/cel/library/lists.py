@@ -8,7 +8,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from webhook.cel.equality import compare, equal_or_false, is_ordered
-from webhook.cel.library.operators import MAX_LENGTH, contains, duration_result, int_result, uint_result
+from webhook.cel.library.operators import MAX_ELEMENTS, contains, duration_result, int_result, uint_result
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import (
     BOOL,
@@ -26,6 +26,8 @@ from webhook.cel.types import (
 from webhook.cel.values import Duration, EvaluationError, UInt, limit_exceeded, no_such_overload, take
 
 _T = param("T")
+_MAX_ATTRIBUTE_VALUES = 48
+_MAX_RANGE = 1_000_000
 _LIST, _DYNS = list_of(_T), list_of(DYN)
 _COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 
@@ -123,6 +125,18 @@ def _includes(frame: list[Any], target: Any, wanted: Any) -> bool:
     return equal_or_false(frame, target, wanted)
 
 
+def _includes_few(frame: list[Any], target: Any, wanted: Any) -> bool:
+    if type(target) is list:
+        take(frame, 1 + len(target) // 4)
+        if any(equal_or_false(frame, value, wanted) for value in target[:_MAX_ATTRIBUTE_VALUES]):
+            return True
+        if len(target) > _MAX_ATTRIBUTE_VALUES:
+            limit = _MAX_ATTRIBUTE_VALUES
+            raise EvaluationError(f"'includes' function cannot be applied to lists longer than {limit} values")
+        return False
+    return equal_or_false(frame, target, wanted)
+
+
 def _slice(values: list[Any], start: int, end: int) -> list[Any]:
     if start < 0 or end < 0:
         raise EvaluationError(f"cannot slice({start}, {end}), negative indexes not supported")
@@ -149,7 +163,7 @@ def _flatten_into(flat: list[Any], values: list[Any], depth: int) -> None:
             _flatten_into(flat, value, depth - 1)
         else:
             flat.append(value)
-        if len(flat) > MAX_LENGTH:
+        if len(flat) > MAX_ELEMENTS:
             raise limit_exceeded()
 
 
@@ -179,7 +193,13 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
 def _range(count: int) -> list[int]:
     if count < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
-    if count > MAX_LENGTH:
+    if count > _MAX_RANGE:
+        raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({_MAX_RANGE})")
+    return _any_range(count)
+
+
+def _any_range(count: int) -> list[int]:
+    if count > MAX_ELEMENTS:
         raise limit_exceeded()
     return list(range(count))
 
@@ -262,4 +282,10 @@ FUNCTIONS: tuple[Function, ...] = (
     _sets("contains", _contains_all),
     _sets("equivalent", _equivalent),
     _sets("intersects", _intersects),
+)
+
+#: Functions as they were before Kubernetes 1.37.
+OLDER: tuple[Function, ...] = (
+    _member("includes", "dra_includes_dyn_dyn", (DYN, DYN), BOOL, _includes_few, takes_frame=True),
+    Function("lists.range", (Overload("lists_range", (INT,), list_of(INT), _any_range),), grows=True),
 )

@@ -47,7 +47,9 @@ from webhook.cel.values import (
 
 _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_B, _A)
-MAX_LENGTH = 200_000  # of a string or list that an expression makes
+MAX_ELEMENTS = 1_000_000  # of a list that an expression makes
+MAX_LENGTH = 10_000_000  # of a string that its length is charged for: the scheduler stops before that
+MAX_UNCHARGED = 200_000  # of any other string
 
 # Go types that answer any call themselves: their errors do not name the function.
 RECEIVERS: set[type] = {str, Timestamp, Duration}
@@ -83,19 +85,19 @@ def timestamp_result(nanos: int, offset: int = 0) -> Timestamp:
     raise EvaluationError("timestamp overflow")
 
 
-def _sized(value: Any) -> Any:
-    if len(value) > MAX_LENGTH:
+def _joined(left: Any, right: Any) -> Any:
+    if len(left) + len(right) > (MAX_ELEMENTS if type(left) is list else MAX_LENGTH):
         raise limit_exceeded()
-    return value
+    return left + right
 
 
 _ADD: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (int, int): lambda a, b: int_result(a + b),
     (UInt, UInt): lambda a, b: uint_result(int(a) + int(b)),
     (float, float): lambda a, b: a + b,
-    (str, str): lambda a, b: _sized(a + b),
-    (bytes, bytes): lambda a, b: _sized(a + b),
-    (list, list): lambda a, b: _sized(a + b),
+    (str, str): _joined,
+    (bytes, bytes): _joined,
+    (list, list): _joined,
     (Duration, Duration): lambda a, b: duration_result(a.nanos + b.nanos),
     (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos + b.nanos, a.offset),
     (Duration, Timestamp): lambda a, b: timestamp_result(a.nanos + b.nanos, b.offset),

@@ -108,6 +108,18 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
 )
 
+#: As it was before Kubernetes 1.37, when its worst case was not known to depend on the pattern unless it was a member.
+OLDER: tuple[Function, ...] = (
+    Function(
+        "matches",
+        (
+            Overload("matches_of_old", (STRING, STRING), BOOL),
+            Overload("matches_string", (STRING, STRING), BOOL, member=True),
+        ),
+        shared=_matches,
+    ),
+)
+
 # With a constant pattern (always the second argument, the receiver included) the pattern is compiled with the expression
 # and these are called: (compiled pattern, text, other arguments).
 WITH_PATTERN: dict[str, Callable[..., Any]] = {"matches": _found, "find": _first, "findAll": _all}

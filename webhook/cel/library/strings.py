@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webhook.cel.library.operators import MAX_LENGTH
+from webhook.cel.library.operators import MAX_ELEMENTS, MAX_LENGTH, MAX_UNCHARGED
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import BOOL, INT, STRING, Type, list_of
 from webhook.cel.values import EvaluationError, limit_exceeded, no_such_overload
@@ -58,6 +58,17 @@ def _last_index_of(_: list[Any], text: str, part: str, offset: int | None = None
     return text.rfind(part, 0, offset + len(part)) if offset < len(text) else -1
 
 
+# Before Kubernetes 1.37 the empty string was found at any offset.
+
+
+def _index_of_old(_: list[Any], text: str, part: str, offset: int = 0) -> int:
+    return offset if not part and offset >= 0 else _index_of(_, text, part, offset)
+
+
+def _last_index_of_old(_: list[Any], text: str, part: str, offset: int | None = None) -> int:
+    return offset if offset is not None and not part and offset >= 0 else _last_index_of(_, text, part, offset)
+
+
 def _substring(text: str, start: int, end: int | None = None) -> str:
     last = len(text) if end is None else end
     if end is not None and start > end:
@@ -72,7 +83,7 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
     count = len(text) + 1 if not old else text.count(old)
     count = count if limit < 0 else min(count, limit)
-    if len(text) + count * len(new) > MAX_LENGTH:
+    if len(text) + count * len(new) > max(len(text), MAX_UNCHARGED):
         raise limit_exceeded()
     return text.replace(old, new, count)
 
@@ -80,6 +91,8 @@ def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
 def _split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0:
         return []
+    if len(text) > MAX_ELEMENTS and (limit < 0 or limit > MAX_ELEMENTS):
+        raise limit_exceeded()
     if separator:
         return text.split(separator, limit - 1 if limit > 0 else -1)
     if limit < 0 or limit >= len(text):
@@ -133,4 +146,10 @@ FUNCTIONS: tuple[Function, ...] = (
     _member("split", ((_S, _S), _STRINGS), ((_S, _S, _I), _STRINGS), call=_split, grows=True),
     _member("join", ((_STRINGS,), _S), ((_STRINGS, _S), _S), call=_join, grows=True),
     Function("strings.quote", (Overload("strings_quote", (_S,), _S, _quote),), grows=True),
+)
+
+#: Functions as they were before Kubernetes 1.37, without their overloads for lists.
+OLDER: tuple[Function, ...] = (
+    _member("indexOf", ((_S, _S), _I), ((_S, _S, _I), _I), call=_index_of_old),
+    _member("lastIndexOf", ((_S, _S), _I), ((_S, _S, _I), _I), call=_last_index_of_old),
 )
