@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Matches
 from webhook.fleet.matching import DeviceError
 from webhook.fleet.nodes import NodeSet
-from webhook.model.claim import Alternative, Request
+from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import Device
 from webhook.rulekit.judged_claims import JudgedClaim, judged_claims
 from webhook.rulekit.view import View
@@ -51,6 +51,21 @@ def own_alternatives(view: View, judged: JudgedClaim, request: Request) -> tuple
     injected = judged.injected(view, request)
     added = injected.added if injected is not None else ()
     return tuple(alternative for alternative in request.alternatives if not alternative.name or alternative.name not in added)
+
+
+def authored_spec(view: View) -> ClaimSpec | None:
+    """The spec of the claim or template under review as its author wrote it: an injected list is the ask that it was.
+
+    A list that took the place of an ask stays what it is. None for other objects.
+    """
+    if view.claim_spec is None:
+        return None
+    (judged,) = judged_claims(view)
+    requests = (
+        replace(request, alternatives=own_alternatives(view, judged, request) or request.alternatives)
+        for request in judged.spec.requests
+    )
+    return replace(judged.spec, requests=tuple(requests))
 
 
 def own_selections(view: View) -> Iterator[Selection]:

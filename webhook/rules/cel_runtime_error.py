@@ -24,7 +24,7 @@ from webhook.rulekit.certainty import error_is_certain
 from webhook.rulekit.near_misses import candidates
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.selections import errors_on, own_selections, texts_of
+from webhook.rulekit.selections import authored_spec, errors_on, own_selections, texts_of
 from webhook.rulekit.selector_hints import ACCESSOR, IS_CAPACITY, VERSION_AS_TEXT, Fault, fault_of, hint, version_as_text
 from webhook.rulekit.view import View
 
@@ -47,8 +47,10 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
     """Findings per alternative, or class, whose selectors err on a known device: they may deny when no node gets past it."""
     if isinstance(view.subject, DeviceClass):
         yield from _of_class(view, view.subject)
-    elif view.claim_spec is not None:
-        yield from _of_claim(view, view.claim_spec)
+        return
+    spec = authored_spec(view)
+    if spec is not None:
+        yield from _of_claim(view, spec)
         yield from _never_true(view)
 
 
