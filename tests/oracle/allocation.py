@@ -191,7 +191,7 @@ def unconstrained_shapes(world: World) -> dict[str, tuple[Shape, ...]]:
     for request in world.claim.spec.requests:
         for alternative in request.alternatives:
             listed = world.shapes(request, alternative)
-            if not (listed.errors or listed.by_example or alternative.capacity or alternative.admin_access):
+            if not (listed.errors or listed.by_example or alternative.admin_access):
                 found[alternative.pointer] = listed.shapes
     return found
 
@@ -213,7 +213,7 @@ def _keeps_off(world: World) -> Iterator[DeviceTaint | bool]:
         for item in pool.slices:
             for device in item.devices:
                 yield from device.taints
-                yield device.sharable
+                yield device.sharable and bool(device.consumes)
     yield bool(world.fleet.taint_rules)
 
 

@@ -440,9 +440,13 @@ def test_capacity_does_not_count_where_the_server_drops_it() -> None:
     assert shapes(fleet, exactly(capacity={"requests": {"memory": "40Gi"}})) == ["1x t4"]
 
 
-def test_a_shared_device_may_be_given_more_than_once() -> None:
-    fleet = tied(gpu("a", T4) | {"allowMultipleAllocations": True}, gpu("b", H100))
-    assert shapes(fleet, exactly(count=3)) == ["1x h100 + 2x t4", "3x t4"]
+def test_a_shared_device_may_be_given_more_than_once_to_one_request_until_1_35() -> None:
+    objects = (ANY, device_slice("n1", gpu("a", T4) | {"allowMultipleAllocations": True}, gpu("b", H100)))
+    older = fleet_of(*objects, server="1.35", gates={"DRAConsumableCapacity": True})
+    assert shapes(older, exactly(count=3)) == ["1x h100 + 2x t4", "3x t4"]
+    assert shapes(fleet_of(*objects), exactly(count=2)) == ["1x h100 + 1x t4"]
+    # Without the gate it is a device like any other.
+    assert shapes(fleet_of(*objects, server="1.35"), exactly(count=2)) == ["1x h100 + 1x t4"]
 
 
 # Pools.

@@ -79,17 +79,20 @@ class Stock:
     broken: bool = False
 
 
-def lots_of(matches: PoolMatches, ask: Ask, catalog: Catalog, inventory: Inventory, consumable: bool) -> tuple[Lot, ...]:
+def lots_of(
+    matches: PoolMatches, ask: Ask, catalog: Catalog, inventory: Inventory, consumable: bool, repeated: bool = False
+) -> tuple[Lot, ...]:
     """The matched devices of a pool as lots, without those that lack the capacity. Remembered on the pool.
 
-    `consumable`: the server has gate DRAConsumableCapacity, so that capacity and distinctAttribute count.
+    `consumable`: the server has gate DRAConsumableCapacity, so that capacity and distinctAttribute count. `repeated`: one
+    request may be given a shared device several times.
     """
     models = catalog.models_in(matches.pool, inventory)
-    key = (matches, ask, consumable)
-    return remembered(models.memo, key, lambda: tuple(_lots(matches.matched, ask, models, consumable)), POOL_LIMIT)
+    key = (matches, ask, consumable, repeated)
+    return remembered(models.memo, key, lambda: tuple(_lots(matches.matched, ask, models, consumable, repeated)), POOL_LIMIT)
 
 
-def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consumable: bool) -> Iterator[Lot]:
+def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consumable: bool, repeated: bool) -> Iterator[Lot]:
     numbers: dict[tuple[int, Kind, Values, Draw], int] = {}
     reaches: dict[int, Reach] = {}
     distinct = ask.distinct if consumable else ()
@@ -103,8 +106,9 @@ def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consum
             continue
         # Only of two devices is it certain on every server that they differ; of more, some releases let values repeat.
         kind = (models[device.name], apart if ask.count == 2 else ())
-        # A shared device can be given several times, in some releases to one request too.
-        draw, number = (_NOTHING, MAX_RESULTS) if device.sharable else (_draw(device), 1)
+        # What others share with is paid for already.
+        draw = _NOTHING if device.sharable else _draw(device)
+        number = MAX_RESULTS if device.sharable and repeated else 1
         key = (id(device.reach), kind, tied, draw)
         numbers[key] = numbers.get(key, 0) + number
         reaches[id(device.reach)] = device.reach

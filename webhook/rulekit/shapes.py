@@ -43,6 +43,8 @@ __all__ = [
     "example_devices",
 ]
 
+#: From this minor version on, one request is given a shared device once (k8s.io/dynamic-resource-allocation structured).
+_SHARED_ONCE_SINCE = 36
 #: Unreachable shapes that are kept, for explanations.
 _MOST_UNREACHABLE = 256
 #: Answers kept per inventory before all are dropped.
@@ -213,7 +215,8 @@ def _by_device(
     errors: tuple[Any, ...],
 ) -> AlternativeShapes:
     consumable = fleet.server.enabled("DRAConsumableCapacity")
-    offered = [(found.pool, lots_of(found, ask, catalog, fleet.inventory, consumable)) for found, _ in usable]
+    repeated = consumable and fleet.server.minor < _SHARED_ONCE_SINCE
+    offered = [(found.pool, lots_of(found, ask, catalog, fleet.inventory, consumable, repeated)) for found, _ in usable]
     seen = {found.pool: members for found, members in usable}
     refused = nodes & nodes_with_faults(fleet) if ask.count == 0 else 0
     result = enumerate_shapes(stocks_of(fleet, offered, ask, nodes & ~refused, seen), ask)
