@@ -68,6 +68,24 @@ def test_selectors_that_do_not_compile_are_all_reported() -> None:
     assert (missing.class_missing, len(missing.problems)) == (True, 1)
 
 
+def test_a_selector_that_is_too_costly_for_the_api_server_matches_nothing() -> None:
+    costly = 'device.attributes["gpu.nvidia.com"].exists(k, [k, k, k].exists(l, [l, l, l].exists(m, m.matches(l + k + m))))'
+    matches = inventory_of(*TWO_NODES).match(NVIDIA, (costly,))
+    assert matches.problems == ()
+    unbounded = f"lists.range(100000).all(i, {costly})"
+    matches = inventory_of(*TWO_NODES).match(NVIDIA, (unbounded,))
+    assert [problem.message for problem in matches.problems] == ["too complex, exceeds cost limit"]
+    assert matches.pools == ()
+
+
+@pytest.mark.parametrize(("server", "understood"), [("1.34", False), ("1.35", False), ("1.36", True), ("1.37", True)])
+def test_selectors_are_read_as_the_servers_release_reads_them(server: str, understood: bool) -> None:
+    inventory = fleet_of(*TWO_NODES, server=server).inventory
+    matches = inventory.match(NVIDIA, ('device.attributes["gpu.nvidia.com"].index.includes(0)',))
+    assert (matches.problems == ()) is understood
+    assert matches.count == (2 if understood else 0)
+
+
 def test_a_cel_error_is_told_device_by_device() -> None:
     inventory = inventory_of(*TWO_NODES, device_class("everything", "true"))
     matches = inventory.match("everything", (FIRST,))

@@ -6,6 +6,7 @@ validators, closures (tree to closures), and the function table in `library`. No
 
 from __future__ import annotations
 
+from webhook.cel.dialect import DIALECT_GATES
 from webhook.cel.expression import Expression, compile_expression
 from webhook.cel.problems import CompileProblem
 from webhook.cel.references import Reference
@@ -29,6 +30,7 @@ __all__ = [
     "BOOL",
     "DEVICE_ATTRIBUTES",
     "DEVICE_CAPACITY",
+    "DIALECT_GATES",
     "DYN",
     "INT",
     "MATCH",

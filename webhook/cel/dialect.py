@@ -16,6 +16,8 @@ from webhook.cel.types import ANY, BOOL, DEVICE_CAPACITY, DYN, STRING, Type, map
 
 OLDEST, NEWEST = 34, 37
 LIST_ATTRIBUTES = "DRAListTypeAttributes"
+#: The feature gates that make a difference.
+DIALECT_GATES = (LIST_ATTRIBUTES,)
 DEVICE = "device"
 
 

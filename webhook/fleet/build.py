@@ -42,7 +42,7 @@ def build_fleet(
     looked at although no object of them is there.
     """
     parts = read_parts(objects, namespace)
-    inventory = Inventory(map(make_pool, _by_pool(parts.slices.values()).values()), parts.classes)
+    inventory = Inventory(map(make_pool, _by_pool(parts.slices.values()).values()), parts.classes, server)
     pods = {key: pod for key, pod in parts.pods.items() if has_devices(pod)}
     return Fleet(
         server=server,
@@ -112,7 +112,7 @@ def _inventory_with(old: Inventory, parts: Parts) -> Inventory:
     if not parts.slices and not parts.classes:
         return old
     classes = _merged(old.classes, parts.classes)
-    return Inventory(_pools_with(old.pools, parts.slices), classes)
+    return Inventory(_pools_with(old.pools, parts.slices), classes, old.server)
 
 
 def _pools_with(pools: tuple[Pool, ...], slices: Mapping[str, ResourceSlice]) -> Iterable[Pool]:

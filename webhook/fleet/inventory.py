@@ -11,11 +11,14 @@ from webhook.fleet.matching import DeviceError, Matches, PoolMatches, compile_al
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.pool import Pool, PoolKey
 from webhook.model.device import Device, DeviceClass
+from webhook.model.server_version import Server
 
 __all__ = ["IMPLICIT_RESOURCE_PREFIX", "DeviceError", "Inventory", "Matches", "Pool", "PoolMatches"]
 
 #: Every class serves `<prefix><class name>` as an extended resource (k8s.io/api resource/v1 ResourceDeviceClassPrefix).
 IMPLICIT_RESOURCE_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
+
+_NEWEST_SERVER: Final = Server()
 
 # The implicit resource exists only for class names that are a legal last part of a resource name.
 _RESOURCE_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -28,10 +31,12 @@ class Inventory:
 
     `pools` are in the allocator's order: by driver, then by name. A pool is a value of its own with its own memo: an
     inventory in which one pool is another evaluates selectors on that pool only. `memo` is for what is derived from this
-    inventory (use `memo.remembered`); what depends on node sets too must have the Nodes in its key.
+    inventory (use `memo.remembered`); what depends on node sets too must have the Nodes in its key. `server` is the one whose
+    CEL the selectors are in.
     """
 
-    def __init__(self, pools: Iterable[Pool], classes: Mapping[str, DeviceClass]) -> None:
+    def __init__(self, pools: Iterable[Pool], classes: Mapping[str, DeviceClass], server: Server = _NEWEST_SERVER) -> None:
+        self.server = server
         self.pools: tuple[Pool, ...] = tuple(sorted(pools, key=attrgetter("key")))
         self.classes: Mapping[str, DeviceClass] = classes
         self.memo: Memo = {}
@@ -80,7 +85,7 @@ class Inventory:
 
     def _match(self, class_name: str, selectors: tuple[str, ...]) -> Matches:
         device_class = self.classes.get(class_name)
-        compiled, problems = compile_all((*(device_class.selectors if device_class else ()), *selectors))
+        compiled, problems = compile_all((*(device_class.selectors if device_class else ()), *selectors), self.server)
         if device_class is None or problems:
             return Matches(class_missing=device_class is None, problems=problems)
         found = match_pools(self.pools, compiled)

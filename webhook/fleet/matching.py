@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from webhook.cel import CelError, CompileProblem, Selector, Verdict, compile_selector
+from webhook.cel import DIALECT_GATES, CelError, CompileProblem, Selector, Verdict, compile_selector
 from webhook.fleet.memo import remembered
 from webhook.fleet.pool import Pool
 from webhook.model.device import Device
+from webhook.model.server_version import Server
+
+_NEWEST_SERVER: Final = Server()
 
 #: Entries of one pool's memo. There are thousands of pools: it is smaller than the inventory's own.
 POOL_LIMIT: Final = 256
@@ -51,17 +54,24 @@ class Matches:
     count: int = 0
 
 
-def compile_all(texts: tuple[str, ...]) -> Compiled:
-    """All selectors compiled, and the problems of those that do not compile."""
+def compile_all(texts: tuple[str, ...], server: Server = _NEWEST_SERVER) -> Compiled:
+    """All selectors compiled as this API server and its scheduler do, and the problems of those that they refuse."""
     selectors: list[Selector] = []
     problems: list[CompileProblem] = []
     for text in texts:
-        compiled = compile_selector(text)
+        compiled = compile_for(server, text)
         if isinstance(compiled, tuple):
             problems.extend(compiled)
+        elif compiled.refusal is not None:
+            problems.append(compiled.refusal)
         else:
             selectors.append(compiled)
     return tuple(selectors), tuple(problems)
+
+
+def compile_for(server: Server, text: str) -> Selector | tuple[CompileProblem, ...]:
+    """The selector in the dialect of this server's release and gates."""
+    return compile_selector(text, minor=server.minor, gates=tuple(filter(server.enabled, DIALECT_GATES)))
 
 
 def match_pools(pools: Iterable[Pool], selectors: tuple[Selector, ...]) -> tuple[PoolMatches, ...]:
@@ -70,7 +80,7 @@ def match_pools(pools: Iterable[Pool], selectors: tuple[Selector, ...]) -> tuple
     On a device the first selector that is not a match ends it, as in the allocator. Remembered on each pool.
     """
     # One key object for all pools: a memo entry without matches then costs next to nothing.
-    key = ("match", tuple(selector.text for selector in selectors))
+    key = ("match", *(selector.dialect for selector in selectors[:1]), tuple(selector.text for selector in selectors))
     found = (remembered(pool.memo, key, partial(_evaluate, pool, selectors), POOL_LIMIT) for pool in pools)
     return tuple(matches for matches in found if matches is not None)
 
