@@ -1,6 +1,6 @@
 """Agreement with Kubernetes' own libraries, live: a small part of `make parity`, and cel-spec's own tests.
 
-Skipped where the oracle has not been built (`make oracle`); tests/test_parity_recorded.py runs everywhere.
+Skipped where the oracle has not been built (`make oracle`).
 """
 
 from __future__ import annotations
