@@ -135,6 +135,14 @@ def test_too_costly_is_refused(run: Any) -> None:
     assert "too complex, exceeds cost limit" in found.stderr
 
 
+def test_the_servers_own_cel(run: Any) -> None:
+    newer = 'device.attributes["gpu.nvidia.com"].productName.includes("x")'
+    assert run("cel", newer, *BASE, "--server-version", "1.36").exit_code == 0
+    found = run("cel", newer, *BASE, "--server-version", "1.35")
+    assert found.exit_code == 1
+    assert "undeclared reference to 'includes'" in found.stderr
+
+
 def test_json(run: Any, write: Callable[..., str]) -> None:
     write("fleet/cluster.yaml", device_slice("node-h", gpu("gpu-0")))
     body = json.loads(run("cel", MEMORY, *BASE, "-o", "json").stdout)

@@ -130,11 +130,22 @@ def test_a_device_of_one_node_in_a_shared_pool_counts_there() -> None:
 
 
 @pytest.mark.parametrize("where", ["shared", {"allNodes": True}])
-def test_a_device_that_many_may_share_is_worth_any_count(where: str | dict) -> None:
+@pytest.mark.parametrize(
+    ("server", "gate", "enough"),
+    [("1.35", True, "shared"), ("1.34", True, "shared"), ("1.35", False, ""), ("1.36", True, "")],
+)
+def test_one_request_is_given_a_shared_device_several_times_before_136(
+    where: str | dict, server: str, gate: bool, enough: str
+) -> None:
     fleet = fleet_of(
-        device_class(NVIDIA), node("shared"), device_slice(where, gpu("gpu-0") | {"allowMultipleAllocations": True}, pool="p")
+        device_class(NVIDIA),
+        node("shared"),
+        device_slice(where, gpu("gpu-0") | {"allowMultipleAllocations": True}, pool="p"),
+        server=server,
+        gates={"DRAConsumableCapacity": gate},
     )
-    assert names(fleet, takeable(fleet, NVIDIA, (), 7).nodes) == "shared"
+    assert names(fleet, takeable(fleet, NVIDIA, (), 7).nodes) == enough
+    assert names(fleet, takeable(fleet, NVIDIA, (), 1).nodes) == "shared"
     assert names(fleet, takeable(fleet, NVIDIA, (), 0).nodes) == "shared"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from webhook.cel.code import MAX_STEPS, Closure, Code, Frame, constant, measured
 from webhook.cel.equality import equal, equal_or_false
 from webhook.cel.library.table import Function, Overload, accepts, python_type, signature
-from webhook.cel.types import BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type, is_dyn
+from webhook.cel.types import BOOL, DOUBLE, DURATION, DYN, INT, TIMESTAMP, UINT, Kind, Type, is_dyn
 from webhook.cel.values import AbortedError, EvaluationError, no_such_overload
 
 _NEVER_LARGE = {BOOL, INT, UINT, DOUBLE, TIMESTAMP, DURATION}
@@ -24,11 +24,15 @@ def compile_call(
     overloads: Sequence[Overload],
     args: Sequence[Code],
     types: Sequence[Type],
+    sure: Sequence[bool],
     result: Type,
     *,
     in_loop: bool,
 ) -> Code:
-    """The code of a call whose arguments are compiled. In loops what the arguments weigh is charged at each turn."""
+    """The code of a call whose arguments are compiled. In loops what the arguments weigh is charged at each turn.
+
+    `sure` says of which arguments the types are certain to hold.
+    """
     foldable = bool(args) and all(arg.is_constant and type(arg.constant) not in _LARGE for arg in args)
     args = [_weighed(arg, type_, in_loop=in_loop) for arg, type_ in zip(args, types, strict=True)]
     if function.takes_frame:
@@ -36,7 +40,9 @@ def compile_call(
     elif function.shared is not None:
         run = _shared(function, args)
     elif len(overloads) == 1:
-        run = _guarded(function, overloads[0], args, types)
+        run = _guarded(
+            function, overloads[0], args, [type_ if known else DYN for type_, known in zip(types, sure, strict=True)]
+        )
     else:
         run = _dispatched(function, args, function.overloads)
     if function.grows or (function.name == "_+_" and result not in _NEVER_LARGE):
@@ -97,7 +103,7 @@ def plain_call(call: Callable[..., Any], args: Sequence[Code]) -> Closure:
 
 
 def _guarded(function: Function, overload: Overload, args: Sequence[Code], types: Sequence[Type]) -> Closure:
-    """A call of one overload, testing only the arguments whose types the checker does not know."""
+    """A call of one overload, testing only the arguments whose types are not certain."""
     call = overload.call
     assert call is not None, overload.id
     if function.plain_errors:  # the implementation tests for itself
@@ -113,7 +119,7 @@ def _guarded(function: Function, overload: Overload, args: Sequence[Code], types
 def _needs_test(parameter: Type, argument: Type) -> bool:
     if parameter.kind in (Kind.DYN, Kind.PARAM):
         return False
-    if is_dyn(argument):
+    if is_dyn(argument) or argument.kind is Kind.NULL:
         return True
     return any(map(_needs_test, parameter.params, argument.params))
 

@@ -7,11 +7,11 @@ notes its findings beside the tree (`Checked`) and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from webhook.cel import unify
 from webhook.cel.ast import Call, FieldValue, Fold, Ident, ListNode, Literal, MapNode, Node, Position, Select, Struct
+from webhook.cel.checked import Checked, Resolution
 from webhook.cel.descent import Task, perform
 from webhook.cel.environment import TYPE_NAMES, Environment
 from webhook.cel.library.table import Function, Overload
@@ -49,27 +49,6 @@ _LITERAL_TYPES: dict[type, Type] = {
     bytes: BYTES,
     type(None): NULL,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What a call calls: the function, the overloads that fit, and whether its target is part of the name."""
-
-    function: Function
-    overloads: tuple[Overload, ...]
-    namespaced: bool = False
-
-
-@dataclass(slots=True)
-class Checked:
-    """A checked tree: the type of every node, what calls resolve to, and the names that stand for constants (types, mostly)."""
-
-    tree: Node
-    environment: Environment
-    types: dict[Node, Type] = field(default_factory=dict)
-    calls: dict[Node, Resolution] = field(default_factory=dict)
-    constants: dict[Node, TypeValue | int] = field(default_factory=dict)
-    messages: dict[Node, Message] = field(default_factory=dict)
 
 
 def check(tree: Node, environment: Environment) -> Checked:
@@ -326,6 +305,7 @@ class _Checker:
         yield self.check(node.initial)
         first, second = self._range_types(node)
         accumulator = self.types[node.initial]
+        self.checked.locals |= {node.accumulator, node.first, node.second}
         self.scopes.append({node.accumulator: accumulator})
         self.scopes.append({node.first: first} | ({node.second: second} if node.second else {}))
         yield self.check(node.condition)

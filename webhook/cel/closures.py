@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from webhook.cel import access, branches, folds
 from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select, Struct
 from webhook.cel.calls import compile_call, plain_call
-from webhook.cel.checker import Checked
+from webhook.cel.checked import Checked
 from webhook.cel.code import FIRST_SLOT, MAX_STEPS, Closure, Code, Frame, constant, measured
 from webhook.cel.device import Lookup, Path
 from webhook.cel.library.conversions import AT_COMPILE_TIME
@@ -21,6 +21,7 @@ from webhook.cel.library.operators import contains
 from webhook.cel.library.regex import WITH_PATTERN, PatternError, compiled, with_pattern
 from webhook.cel.library.table import signature
 from webhook.cel.problems import CompileProblem, ExpressionError, problem
+from webhook.cel.soundness import is_sure
 from webhook.cel.types import Kind
 from webhook.cel.values import (
     NONE,
@@ -127,9 +128,9 @@ class Compiler:
         types = [self.checked.types[argument] for argument in args]
         if node.function in WITH_PATTERN and codes[1].literal and type(codes[1].constant) is str:
             return self._pattern_call(node, codes)
-        code = compile_call(
-            resolution.function, resolution.overloads, codes, types, self.checked.types[node], in_loop=self._loops > 0
-        )
+        sure = [is_sure(self.checked, argument) for argument in args]
+        result = self.checked.types[node]
+        code = compile_call(resolution.function, resolution.overloads, codes, types, sure, result, in_loop=self._loops > 0)
         return self._with_constants(node, codes, code)
 
     def _with_constants(self, node: Call, args: list[Code], code: Code) -> Code:

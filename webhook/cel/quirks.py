@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.cel.ast import Call, Fold, Ident, Node, Select, children
-from webhook.cel.checker import Checked
+from webhook.cel.checked import Checked
 from webhook.cel.cost.charges import TRACKED
 from webhook.cel.macros import ACCUMULATOR
 from webhook.cel.types import Kind, is_dyn, is_optional

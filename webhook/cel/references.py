@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal as Choice
 
 from webhook.cel.ast import Call, Fold, Ident, Literal, Node, Select, children
-from webhook.cel.checker import Checked
+from webhook.cel.checked import Checked
 from webhook.cel.descent import Task, perform
 from webhook.cel.device import Path, resolve
 from webhook.cel.dialect import DEVICE

@@ -8,7 +8,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
 
-from webhook.cel.checker import Checked, check
+from webhook.cel.checked import Checked
+from webhook.cel.checker import check
 from webhook.cel.closures import Compiler
 from webhook.cel.code import MAX_STEPS, Closure
 from webhook.cel.cost import LIMIT

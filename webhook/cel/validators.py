@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from webhook.cel.ast import Call, ListNode, Literal, MapNode, Node, children
-from webhook.cel.checker import Checked
+from webhook.cel.checked import Checked
 from webhook.cel.library.format import ALLOWED, interpolate
 from webhook.cel.library.regex import PatternError, compiled
 from webhook.cel.library.time import parse_duration, parse_timestamp
@@ -126,5 +126,5 @@ def _is_pattern(value: object) -> bool:
 _LITERAL_CHECKS: dict[str, Callable[[object], bool]] = {
     "matches": _is_pattern,
     "duration": lambda value: type(value) is str and parse_duration(value) is not None,
-    "timestamp": lambda value: type(value) is not str or parse_timestamp(value) is not None,
+    "timestamp": lambda value: type(value) is int or (type(value) is str and parse_timestamp(value) is not None),
 }

@@ -63,7 +63,8 @@ def command(
         ctx.exit(OK)
     if expression is None:
         raise InputError("there is no expression: fallgate cel 'device.driver == \"gpu.nvidia.com\"' --fleet DIR")
-    selector = compiled(expression)
+    fleet = read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet
+    selector = compiled(expression, fleet.server)
     if not isinstance(selector, Selector):
         if output == "text":
             for problem in selector:
@@ -72,7 +73,6 @@ def command(
             _print(refusal_document(expression, selector), output)
         ctx.exit(REFUSED)
     policies = read_optional_policies(policy_paths, packs)
-    fleet = read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet
     asked = ask(selector, fleet, policies, class_name)
     if output == "text":
         show(*asked_text(asked))

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.cel import CelError, CompileProblem, Selector, Verdict, compile_selector
+from webhook.cel import CelError, CompileProblem, Selector, Verdict
 from webhook.cli.explaining import AskedDevice
 from webhook.errors import InputError
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.matching import DeviceError, compile_all
+from webhook.fleet.matching import DeviceError, compile_all, compile_for
 from webhook.model.device import Device
+from webhook.model.server_version import Server
 from webhook.rulekit.catalog import catalog_for
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.selector_hints import fault_of, hint
@@ -34,9 +35,9 @@ class Asked:
         return tuple(device for device in self.devices if device.outcome == outcome)
 
 
-def compiled(text: str) -> Selector | tuple[CompileProblem, ...]:
-    """The selector, or what the API server would refuse it for."""
-    selector = compile_selector(text)
+def compiled(text: str, server: Server) -> Selector | tuple[CompileProblem, ...]:
+    """The selector in the CEL of that server, or what it would refuse it for."""
+    selector = compile_for(server, text)
     if isinstance(selector, Selector) and selector.refusal is not None:
         return (selector.refusal,)
     return selector
@@ -67,7 +68,7 @@ def _class_selectors(fleet: Fleet, name: str) -> tuple[Selector, ...]:
     if device_class is None:
         known = ", ".join(sorted(fleet.inventory.classes)) or "none"
         raise InputError(f"--class {name}: the fleet has no such DeviceClass; it has {known}")
-    selectors, problems = compile_all(device_class.selectors)
+    selectors, problems = compile_all(device_class.selectors, fleet.server)
     if problems:
         raise InputError(f"--class {name}: a selector of the class does not compile: {problems[0].message}")
     return selectors

@@ -65,7 +65,7 @@ def near_misses(inventory: Inventory, class_name: str, texts: tuple[str, ...]) -
 
 
 def _near_misses(inventory: Inventory, class_name: str, texts: tuple[str, ...]) -> Iterator[NearMiss]:
-    selectors, problems = compile_all(texts)
+    selectors, problems = compile_all(texts, inventory.server)
     amounts = tuple(_amounts(texts))
     read = sorted({(item.domain, item.name) for one in selectors for item in one.references if item.kind == "capacity"})
     if problems or not amounts:

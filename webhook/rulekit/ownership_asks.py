@@ -22,6 +22,9 @@ from webhook.rulekit.extended_resources import Served, class_in_force, served
 from webhook.rulekit.ownership_memo import kept
 from webhook.rulekit.view import PodClaimSource, View
 
+#: From this minor version on, one request is given a shared device once (k8s.io/dynamic-resource-allocation structured).
+SHARED_ONCE_SINCE: Final = 36
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Takeable:
@@ -164,28 +167,34 @@ def takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count:
 
     Nowhere when the class is missing, when a text does not compile, and for more devices than a claim can be given.
     """
-    key = ("takeable", device_class, selectors, count)
-    return kept(fleet.nodes.memo, key, (fleet.inventory,), lambda: _takeable(fleet, device_class, selectors, count))
+    of_shared = count if _given_repeatedly(fleet) else 1
+    key = ("takeable", device_class, selectors, count, of_shared)
+    return kept(fleet.nodes.memo, key, (fleet.inventory,), lambda: _takeable(fleet, device_class, selectors, count, of_shared))
 
 
-def _takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int) -> Takeable:
+def _takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int, of_shared: int) -> Takeable:
     numbers: dict[NodeSet, int] = {}
     drivers: dict[str, NodeSet] = {}
     for found in fleet.inventory.match(device_class, selectors).pools:
-        for reached, number in _reached(fleet.nodes, found, count):
+        for reached, number in _reached(fleet.nodes, found, of_shared):
             numbers[reached] = numbers.get(reached, 0) + number
             drivers[found.pool.driver] = drivers.get(found.pool.driver, 0) | reached
     enough = _with_enough(numbers, count)
     return Takeable(enough, {driver: nodes & enough for driver, nodes in drivers.items()})
 
 
-def _reached(nodes: Nodes, found: PoolMatches, count: int) -> Iterable[tuple[NodeSet, int]]:
-    """What a pool has to give, by node set. A device that can be allocated many times is worth as many as are asked."""
+def _given_repeatedly(fleet: Fleet) -> bool:
+    """Whether one request may be given a device that can be shared several times."""
+    return fleet.server.enabled("DRAConsumableCapacity") and fleet.server.minor < SHARED_ONCE_SINCE
+
+
+def _reached(nodes: Nodes, found: PoolMatches, of_shared: int) -> Iterable[tuple[NodeSet, int]]:
+    """What a pool has to give, by node set; a device that can be shared is worth `of_shared`, at least one."""
+    worth = max(of_shared, 1)
     if found.pool.node:
-        many = any(device.sharable for device in found.matched)
-        number = max(count, 1) if many else len(found.matched)
+        number = sum(worth if device.sharable else 1 for device in found.matched)
         return ((nodes.named((found.pool.node,)), number),)
-    return ((nodes.reached(device.reach), max(count, 1) if device.sharable else 1) for device in found.matched)
+    return ((nodes.reached(device.reach), worth if device.sharable else 1) for device in found.matched)
 
 
 def _with_enough(numbers: Mapping[NodeSet, int], count: int) -> NodeSet:

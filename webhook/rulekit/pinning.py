@@ -56,7 +56,7 @@ def _pin_of(inventory: Inventory, class_name: str, texts: tuple[str, ...]) -> Pi
     if not pools or any(len(matched) > 1 or matched[0].sharable for matched in pools):
         return None
     device = pools[0][0]
-    selectors, _ = compile_all(texts)
+    selectors, _ = compile_all(texts, inventory.server)
     read = {f"{item.domain}/{item.name}" for one in selectors for item in one.references}
     for name in sorted(read & device.attributes.keys()):
         other = _with_another(device, name)

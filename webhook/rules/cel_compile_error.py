@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webhook.cel import CompileProblem, compile_selector
+from webhook.cel import CompileProblem
+from webhook.fleet.matching import compile_for
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path
@@ -29,7 +30,7 @@ _BY_NAME = re.compile(r"""\bdevice\.(capacity|attributes)\[\s*["']([^"'./]+)["']
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
     """One finding per selector that does not compile."""
     for text, pointer, class_name in _selectors(view):
-        problems = _problems(text)
+        problems = _problems(view, text)
         if problems:
             yield Finding(
                 rule=RULE.id,
@@ -53,8 +54,8 @@ def _selectors(view: View) -> Iterator[tuple[str, str, str]]:
                 yield selector.expression, selector.pointer, alternative.device_class
 
 
-def _problems(text: str) -> tuple[CompileProblem, ...]:
-    compiled = compile_selector(text)
+def _problems(view: View, text: str) -> tuple[CompileProblem, ...]:
+    compiled = compile_for(view.fleet.server, text)
     if isinstance(compiled, tuple):
         return compiled
     return (compiled.refusal,) if compiled.refusal is not None else ()

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from webhook.cel import Selector, compile_selector
+from webhook.cel import Selector
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory
-from webhook.fleet.matching import DeviceError, compile_all
+from webhook.fleet.matching import DeviceError, compile_all, compile_for
 from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding, Severity
@@ -75,13 +75,15 @@ def _of_claim(view: View, spec: ClaimSpec) -> Iterator[Finding]:
 def _broken_class(fleet: Fleet, alternative: Alternative) -> str:
     """What is wrong with a class that does not compile: to the scheduler an error like any other."""
     device_class = fleet.inventory.classes.get(alternative.device_class)
-    _, problems = compile_all(device_class.selectors if device_class is not None else ())
+    _, problems = compile_all(device_class.selectors if device_class is not None else (), fleet.server)
     return problems[0].message if problems else ""
 
 
 def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
     """A class is judged by the claim that asks for one device of it, as if it were there already."""
-    inventory = Inventory(view.fleet.inventory.pools, {**view.fleet.inventory.classes, device_class.name: device_class})
+    inventory = Inventory(
+        view.fleet.inventory.pools, {**view.fleet.inventory.classes, device_class.name: device_class}, view.fleet.server
+    )
     errors = errors_on(view.fleet, inventory.match(device_class.name), view.fleet.nodes.all)
     if not errors:
         return
@@ -137,7 +139,7 @@ def _never_true(view: View) -> Iterator[Finding]:
         if found.matches.count or found.matches.problems or any(pool.errors for pool in found.matches.pools):
             continue
         for selector in found.alternative.selectors:
-            compiled = compile_selector(selector.expression)
+            compiled = compile_for(view.fleet.server, selector.expression)
             devices = candidates(view.fleet.inventory, found.alternative.device_class)
             faults = (version_as_text(compiled, device) for device in devices) if isinstance(compiled, Selector) else iter(())
             fault = next((item for item in faults if item is not None), None)

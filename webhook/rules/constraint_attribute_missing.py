@@ -58,7 +58,9 @@ def _is_foreign(view: View, found: Constrained, item: Covered) -> bool:
 
 def _takes(view: View, item: Covered, driver: str) -> bool:
     """Whether the class could take a device of a driver: it does not rule it out by the driver's name."""
-    selectors, _ = compile_all(view.fleet.inventory.classes[item.selection.alternative.device_class].selectors)
+    selectors, _ = compile_all(
+        view.fleet.inventory.classes[item.selection.alternative.device_class].selectors, view.fleet.server
+    )
     bare = Device(driver=driver, pool="", name="", reach=Reach())
     return all(selector.against(bare) is not Verdict.NO_MATCH for selector in selectors)
 

@@ -72,7 +72,7 @@ def _silent_drivers(inventory: Inventory, alternative: Alternative) -> list[str]
 def _published(inventory: Inventory, found: Selection) -> str:
     """What the devices of the class say where the selector looks for something else."""
     class_name = found.alternative.device_class
-    selectors, _ = compile_all(texts_of(found.alternative))
+    selectors, _ = compile_all(texts_of(found.alternative), inventory.server)
     for selector in selectors:
         for read in sorted(selector.references, key=lambda item: item.name):
             values = _values(inventory, class_name, f"{read.domain}/{read.name}")

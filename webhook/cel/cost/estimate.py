@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select, Struct
-from webhook.cel.checker import Checked
+from webhook.cel.checked import Checked
 from webhook.cel.cost import amounts, functions
 from webhook.cel.cost.amounts import LARGEST, NOTHING, ONE, UNKNOWN, Range, exactly
 from webhook.cel.cost.scopes import Entry, Local, Operand, Scopes

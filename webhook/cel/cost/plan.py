@@ -13,7 +13,7 @@ from typing import Any
 from webhook.cel import access, branches, folds
 from webhook.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select, Struct
 from webhook.cel.calls import compile_call, plain_call
-from webhook.cel.checker import Checked
+from webhook.cel.checked import Checked
 from webhook.cel.code import FIRST_SLOT, MAX_STEPS, Code
 from webhook.cel.cost import steps
 from webhook.cel.cost.attributes import Attribute, Computed, Condition, Key, Local, Read, Reader, Relative, Root, Variable
@@ -23,6 +23,7 @@ from webhook.cel.descent import Task, perform
 from webhook.cel.library.conversions import AT_COMPILE_TIME
 from webhook.cel.library.regex import WITH_PATTERN, PatternError, compiled, with_pattern
 from webhook.cel.problems import ExpressionError, problem
+from webhook.cel.soundness import is_sure
 from webhook.cel.types import Kind
 from webhook.cel.values import EvaluationError, UInt, map_key
 
@@ -163,9 +164,8 @@ class Planner:
     def _converted(self, node: Call, argument: Constant) -> Step:
         resolution, types = self.checked.calls[node], [self.checked.types[node.args[0]]]
         code = Code(lambda _: argument.value)
-        run = compile_call(
-            resolution.function, resolution.overloads, [code], types, self.checked.types[node], in_loop=False
-        ).run
+        result = self.checked.types[node]
+        run = compile_call(resolution.function, resolution.overloads, [code], types, [True], result, in_loop=False).run
         try:
             return Constant(self._new_id(), run([None, MAX_STEPS]))
         except EvaluationError as error:
@@ -207,8 +207,9 @@ class Planner:
             except PatternError as error:
                 raise ExpressionError(problem(f"program instantiation failed: {error}", node.at)) from None
         types = [self.checked.types[argument] for argument in nodes]
+        sure = [is_sure(self.checked, argument) for argument in nodes]
         result = self.checked.types[node]
-        return compile_call(resolution.function, resolution.overloads, codes, types, result, in_loop=True).run
+        return compile_call(resolution.function, resolution.overloads, codes, types, sure, result, in_loop=True).run
 
     # Literals and macros.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webhook.cel.checker import Checked
+from webhook.cel.checked import Checked
 from webhook.cel.cost.attributes import Reader
 from webhook.cel.cost.meter import Meter
 from webhook.cel.cost.plan import Planner
