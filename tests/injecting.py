@@ -82,9 +82,7 @@ def occasion_of(body: Raw, fleet: Fleet, policy_set: PolicySet) -> Occasion:
     """The occasion of the first TierFallback for a claim or template."""
     view = view_of(body, fleet, policy_set)
     assert isinstance(view.subject, Claim | ClaimTemplate)
-    occasion = occasion_under_review(view, policy_set.tier_fallback[0], view.subject.spec)
-    assert occasion is not None
-    return occasion
+    return occasion_under_review(view, policy_set.tier_fallback[0], view.subject, view.subject.spec)
 
 
 def in_tier(fleet: Fleet, *objects: Raw, labels: Mapping[str, str] | None = None) -> Fleet:

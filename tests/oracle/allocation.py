@@ -225,7 +225,8 @@ def _only(world: World, alternative: Alternative, shape: Shape, rng: random.Rand
     for node in rng.sample(nodes, len(nodes)):
         by_model: dict[str, list[tuple[str, str, str]]] = {}
         for model, device in devices_for(world.fleet, catalog_for(POLICIES), alternative, world.fleet.nodes.named((node,))):
-            by_model.setdefault(model, []).append(device.key)
+            if all(f"{device.driver}/{name}" in device.capacity for name in alternative.capacity):
+                by_model.setdefault(model, []).append(device.key)
         if shape.every:
             yield _asked(world.case, world.case.slices, [claim], [node], ())
             continue

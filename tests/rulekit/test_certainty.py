@@ -274,6 +274,12 @@ def test_all_under_a_constraint_that_cannot_hold_is_another_error() -> None:
     assert certain(objects, everything("q", HAS_INDEX), below_5(), constraints=[MATCH | {"requests": ["r"]}])
 
 
+def test_which_of_two_like_devices_is_taken_decides_where_all_are_wanted() -> None:
+    # With the first in use, all cannot be had; with the second, the first breaks the constraint: another error.
+    objects = fleet(device_slice("n1", good("a", root="x"), good("b", root="x"), ODD))
+    assert not certain(objects, below_5("q"), everything("r", HAS_INDEX), constraints=[DISTINCT])
+
+
 def test_distinct_of_more_than_the_newest_server_is_left_open() -> None:
     objects = (device_slice("n1", good("a", root="x"), good("b", root="x"), ODD),)
     assert certain(fleet(*objects), below_5(count=2), constraints=[DISTINCT])

@@ -25,6 +25,7 @@ from tests.build import (
 )
 from tests.injecting import document, in_tier, occasion_of, policies, tier, view_of
 from webhook.fleet.fleet import Fleet
+from webhook.model.claim import Claim
 from webhook.model.json_patch import apply_patch
 from webhook.rulekit.injection_compat import declaration_needed
 from webhook.rulekit.injection_occasion import occasion_under_review
@@ -230,6 +231,6 @@ def test_what_it_brings_upon_an_ask_that_was_injected_into(declared: str, names:
     occasion = occasion_of(body, fleet, first)
     once = apply_patch(body, plan_ops(body, occasion.spec, plan(occasion, wanted_lists(occasion)), "first@1"))
     view = view_of(once, fleet, second)
-    again = occasion_under_review(view, second.tier_fallback[0], occasion.spec)
-    assert again is not None
+    assert isinstance(view.subject, Claim)
+    again = occasion_under_review(view, second.tier_fallback[0], view.subject, occasion.spec)
     assert [item.candidate.name for item in plan(again, wanted_lists(again)).left_out] == names

@@ -55,9 +55,7 @@ def fleet(*objects: Raw, labels: Any = None, **server: Any) -> Fleet:
 def occasion(body: Raw, known: Fleet | None = None, policy_set: PolicySet = POLICIES) -> Occasion:
     view = view_of(body, known or fleet(), policy_set)
     assert isinstance(view.subject, Claim | ClaimTemplate)
-    found = occasion_under_review(view, policy_set.tier_fallback[0], view.subject.spec)
-    assert found is not None
-    return found
+    return occasion_under_review(view, policy_set.tier_fallback[0], view.subject, view.subject.spec)
 
 
 def to_come(body: Raw, known: Fleet) -> Occasion:
@@ -116,9 +114,7 @@ def test_a_claim_generated_for_something_else_awaits_no_pod(owner: tuple[str, st
     assert why_not(found) == ""
 
 
-def test_nothing_else_is_an_occasion() -> None:
-    view = view_of(trainer(), fleet(), POLICIES)
-    assert occasion_under_review(view, POLICIES.tier_fallback[0], occasion(claim("c")).spec) is None
+def test_what_is_no_claim_to_come() -> None:
     assert occasion_to_come(view_of(claim("c"), fleet(), POLICIES), POLICIES.tier_fallback[0]) is None
     missing = view_of(trainer(), fleet(), POLICIES)
     assert occasion_to_come(missing, POLICIES.tier_fallback[0], missing.pod_claims[0]) is None
@@ -176,8 +172,7 @@ def test_which_policy_is_meant(said: str, policy: int, expected: bool) -> None:
     both = policies(tier(SLICE), tier(SLICE, name="other", tiers="prod"))
     view = view_of(claim("c", annotations={SAYS: said}), fleet(), both)
     assert isinstance(view.subject, Claim)
-    found = occasion_under_review(view, both.tier_fallback[policy], view.subject.spec)
-    assert found is not None
+    found = occasion_under_review(view, both.tier_fallback[policy], view.subject, view.subject.spec)
     assert meant(found) is expected
     assert unknown_choice(found) == ("nobody" if said == "nobody" else "")
 

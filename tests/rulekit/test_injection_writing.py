@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.build import NVIDIA, Raw, claim, device_class, exactly, fleet_of, template
+from tests.build import NVIDIA, Raw, claim, device_class, device_slice, exactly, fleet_of, gpu, template
 from tests.injecting import in_tier, occasion_of, policies, tier
 from webhook.model.json_patch import apply_patch
 from webhook.rulekit.injection import undo
@@ -15,6 +15,7 @@ from webhook.rulekit.provenance import INJECTED
 
 AMD = "gpu.amd.com"
 FLEET = in_tier(fleet_of(device_class(NVIDIA, f'device.driver == "{NVIDIA}"'), device_class(AMD)))
+CARDS = in_tier(fleet_of(device_class(NVIDIA), device_slice("node-1", *(gpu(f"gpu-{i}") for i in range(4)))))
 PAIR = {"name": "pair", "deviceClassName": NVIDIA, "count": 2}
 ENTRY = {"name": "pair", "deviceClassName": NVIDIA, "allocationMode": "ExactCount", "count": 2}
 OWN = {"name": "requested", "deviceClassName": NVIDIA, "allocationMode": "ExactCount", "count": 1}
@@ -148,3 +149,25 @@ def test_a_second_policy_adds_to_the_record() -> None:
         ["gpu/requested", "gpu/pair", "nic"],
     ]
     assert undo(twice) == body
+
+
+def test_a_config_that_two_policies_change_is_recorded_once() -> None:
+    body = claim(
+        "c", exactly(), exactly("b", count=3), devices={"config": [{"requests": ["gpu", "b"], "opaque": {"driver": NVIDIA}}]}
+    )
+    first, second = {**PAIR, "name": "x"}, {**PAIR, "name": "y", "count": 4}
+    for policy in (tier(first, match={"shapes": ["1x *"]}), tier(second)):
+        policy_set = policies(policy)
+        occasion = occasion_of(body, CARDS, policy_set)
+        before = body
+        body = apply_patch(body, plan_ops(body, occasion.spec, plan(occasion, wanted_lists(occasion)), "p@1"))
+        assert body != before
+    record = json.loads(body["metadata"]["annotations"][INJECTED])
+    assert [item["name"] for item in record["requests"]] == ["gpu", "b"]
+    assert record["config"] == [{"index": 0, "requests": ["gpu", "b"]}]
+    assert body["spec"]["devices"]["config"][0]["requests"] == ["gpu/requested", "gpu/x", "b/requested", "b/y"]
+
+
+def test_the_author_need_not_come_first() -> None:
+    (request,) = recorded(ops(claim("c", exactly()), author="last")[-1])["requests"]
+    assert (request["author"], request["added"]) == ("requested", ["pair"])

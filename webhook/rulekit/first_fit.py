@@ -199,13 +199,15 @@ class _Attempt:
         for at in range(start, len(self.gathered.places)):
             if at in self._in_use or not self._selectable(alternative, at) or not self._has_capacity(alternative, at):
                 continue
-            # What a device led to, one that is like it in everything leads to as well.
+            # What a device led to, one that is like it in everything leads to as well; not so where all devices are wanted,
+            # because which of them comes first then decides between "no" and a failure.
             if in_vain and self._kind_of(at) in in_vain:
                 continue
             found = self._take(number, alternative, had, at, must=False)
             if found != "no":
                 return found
-            in_vain.add(self._kind_of(at))
+            if not self._everything:
+                in_vain.add(self._kind_of(at))
         return "no"
 
     def _take(self, number: int, alternative: Alternative, had: int, at: int, *, must: bool) -> _Found:

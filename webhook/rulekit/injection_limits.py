@@ -178,9 +178,7 @@ def _unpayable(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _V
 
 
 def _ruled_out(draft: Draft, item: Candidate, others: Sequence[Candidate]) -> _Verdict:
-    # with nothing but the author's own ask the request is no list yet
-    before = draft.spec if all(other.author for other in others) else draft.spec_with(others)
-    return broken_rule(draft.occasion, before, draft.spec_with([*others, item])), ""
+    return broken_rule(draft.occasion, draft.spec, draft.spec_with([*others, item])), ""
 
 
 def _undeclared(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdict:

@@ -48,9 +48,8 @@ class Occasion:
     any_pod: bool = False
 
 
-def occasion_under_review(view: View, policy: TierFallback, authored: ClaimSpec) -> Occasion | None:
-    """The claim or template under review; None for every other object."""
-    subject = view.subject
+def occasion_under_review(view: View, policy: TierFallback, subject: Claim | ClaimTemplate, authored: ClaimSpec) -> Occasion:
+    """The claim or template under review, and what its author wrote."""
     if isinstance(subject, ClaimTemplate):
         return Occasion(
             view=view,
@@ -61,8 +60,6 @@ def occasion_under_review(view: View, policy: TierFallback, authored: ClaimSpec)
             source=subject,
             nodes=view.feasible,
         )
-    if not isinstance(subject, Claim):
-        return None
     owner = subject.meta.controller
     pod_claim = subject.meta.annotations.get(POD_CLAIM_ANNOTATION, "") if view.generated else ""
     return Occasion(

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.model.claim import Claim, ClaimTemplate, Request
-from webhook.model.claim_reading import read_claim, read_claim_template
+from webhook.model.claim_reading import read_claim_spec
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path
+from webhook.model.tolerant import at
 from webhook.rulekit.injection import undo
 from webhook.rulekit.injection_candidates import Candidate
 from webhook.rulekit.injection_compat import left_to_pods
@@ -42,9 +43,10 @@ def mutate(view: View, policy: TierFallback) -> Mutation:
     subject = view.subject
     if not isinstance(subject, Claim | ClaimTemplate):
         return Mutation()
-    read = read_claim if isinstance(subject, Claim) else read_claim_template
-    occasion = occasion_under_review(view, policy, read(undo(view.review.object)).spec)
-    if occasion is None or not meant(occasion):
+    place = subject.spec.pointer
+    authored = read_claim_spec(at(undo(view.review.object), place), place, subject.api_version)
+    occasion = occasion_under_review(view, policy, subject, authored)
+    if not meant(occasion):
         return Mutation()
     wanted = wanted_lists(occasion)
     if not wanted:
