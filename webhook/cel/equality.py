@@ -68,10 +68,15 @@ def _equal(left: Any, right: Any, frame: list[Any]) -> bool:
     if kind in _MAPS and other in _MAPS:
         return _equal_maps(left, right, frame)
     if kind is Optional:
-        return other is Optional and _equal(left.value, right.value, frame)
+        return other is Optional and _equal_inside(left.value, right.value, frame)
     if kind is Absent:
         return right is NONE
     return kind is other and bool(left == right)
+
+
+def _equal_inside(left: Any, right: Any, frame: list[Any]) -> bool:
+    """What optional values hold asks its own type at once: null is no exception there."""
+    return _equal_strict(left, right) if type(left) in _STRICT else _equal(left, right, frame)
 
 
 def _equal_strict(left: Any, right: Any) -> bool:

@@ -14,14 +14,18 @@ if TYPE_CHECKING:
 
     from webhook.cel.ast import Position
 
+#: Longer names are no misspelt ones, and looking for their like would take long.
+_LONGEST_NAME = 64
+
 
 @dataclass(frozen=True, slots=True)
 class CompileProblem:
-    """One mistake in an expression, at a place counted from 1."""
+    """One mistake in an expression, at a place counted from 1. `hint` says what to write instead, "" when that cannot be told."""
 
     message: str
     line: int
     column: int
+    hint: str = ""
 
 
 class ExpressionError(Exception):
@@ -32,12 +36,14 @@ class ExpressionError(Exception):
         self.problems = problems
 
 
-def problem(message: str, at: Position) -> CompileProblem:
+def problem(message: str, at: Position, hint: str = "") -> CompileProblem:
     """A problem at the place of a node."""
-    return CompileProblem(message, at.line, at.column)
+    return CompileProblem(message, at.line, at.column, hint)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to append to a message, or ""."""
+    if len(name) > _LONGEST_NAME:
+        return ""
     close = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
     return f'; did you mean "{close[0]}"?' if close else ""

@@ -49,3 +49,9 @@ NAME = 1  # reading a variable or a field
 NEW_LIST, NEW_MAP, NEW_OBJECT = 10, 30, 40
 PER_CHARACTER = 0.1
 PER_PATTERN_CHARACTER = 0.25
+AUTHORIZATION = 350_000  # asking an authorizer
+
+
+def selector_cost(length: Range) -> Range:
+    """Reading a label or field selector: two characters make a requirement at most, each with a list and an object."""
+    return exactly(NEW_LIST).plus(length.scaled(PER_CHARACTER)).plus(length.scaled(0.5).scaled(NEW_LIST + NEW_OBJECT))

@@ -10,7 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from webhook.cel.cost.amounts import NEW_LIST, PER_CHARACTER, PER_PATTERN_CHARACTER
+from webhook.cel.cost.amounts import (
+    AUTHORIZATION,
+    NEW_LIST,
+    PER_CHARACTER,
+    PER_PATTERN_CHARACTER,
+    exactly,
+    selector_cost,
+)
 from webhook.cel.library.named_formats import FormatValue
 from webhook.cel.library.net import CidrValue, IpValue
 from webhook.cel.library.url import UrlValue
@@ -133,6 +140,14 @@ _OPAQUE = {Quantity, DerivedQuantity, Semver, IpValue, CidrValue, FormatValue, U
 
 def _equal(frame: list[Any], args: list[Any], result: Any) -> int:
     return 1 if type(args[0]) in _OPAQUE else _compared(frame, args, result)
+
+
+def _checked(frame: list[Any], args: list[Any], result: Any) -> int:
+    return AUTHORIZATION
+
+
+def _required(frame: list[Any], args: list[Any], result: Any) -> int:
+    return selector_cost(exactly(size(args[1]))).most
 
 
 # Functions of lists and sets. The library looks into their arguments, and panics where those are not what it expects.
@@ -259,6 +274,8 @@ _BY_NAME: dict[str, Charge] = {
     **_named("containsCIDR", _contains_cidr),
     **_named("validate", _validated),
     **_named("_==_", _equal),
+    **_named("check", _checked),
+    **_named("fieldSelector labelSelector", _required),
     **_named(_ACCESSORS, _one),
 }
 _BEFORE_37: dict[str, Charge] = {

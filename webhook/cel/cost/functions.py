@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from webhook.cel.ast import Literal
 from webhook.cel.cost.amounts import (
+    AUTHORIZATION,
     LARGEST,
     NEW_LIST,
     NOTHING,
@@ -21,9 +22,11 @@ from webhook.cel.cost.amounts import (
     Range,
     exactly,
     scaled,
+    selector_cost,
 )
 from webhook.cel.cost.scopes import Operand
 from webhook.cel.cost.sizes import ITEMS, NO_PATH, declared_size
+from webhook.cel.library import authorization
 from webhook.cel.types import BYTES, CIDR, FORMAT, IP, QUANTITY, SEMVER, STRING, URL
 
 #: Cost and, where it can be told, size of the result.
@@ -169,11 +172,14 @@ def _validate(name: str, overload: str, target: Operand | None, args: list[Opera
     return _walk(args[0].size_or_unknown).scaled(_LONGEST_NAMED_FORMAT * PER_PATTERN_CHARACTER), None
 
 
+_COMPARED_AT_ONCE = {QUANTITY, SEMVER, IP, CIDR, *authorization.TYPES}
+
+
 def _equality(name: str, overload: str, target: Operand | None, args: list[Operand]) -> Estimate | None:
     left, right = args
     if left.type != right.type:
         return None
-    if left.type in (QUANTITY, SEMVER, IP, CIDR):
+    if left.type in _COMPARED_AT_ONCE:
         return ONE, None
     if left.type == FORMAT:
         return Range(1, _LONGEST_FORMAT).scaled(PER_CHARACTER), None
@@ -185,6 +191,14 @@ def _equality(name: str, overload: str, target: Operand | None, args: list[Opera
 
 def _one(name: str, overload: str, target: Operand | None, args: list[Operand]) -> Estimate | None:
     return ONE, None
+
+
+def _check(name: str, overload: str, target: Operand | None, args: list[Operand]) -> Estimate | None:
+    return exactly(AUTHORIZATION), None
+
+
+def _requirements(name: str, overload: str, target: Operand | None, args: list[Operand]) -> Estimate | None:
+    return selector_cost(args[0].size_or_unknown), None
 
 
 # Functions of lists and sets.
@@ -322,6 +336,8 @@ _BY_NAME: dict[str, Estimator] = {
     **_named("containsIP containsCIDR", _contains_network),
     **_named("validate", _validate),
     **_named("_==_", _equality),
+    **_named("check", _check),
+    **_named("fieldSelector labelSelector", _requirements),
     **_named(_ACCESSORS, _one),
 }
 _ORDERED = (f"{order}_{kind}" for order in ("less", "less_equals", "greater", "greater_equals") for kind in ("string", "bytes"))

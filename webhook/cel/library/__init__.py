@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from webhook.cel.library import (
+    authorization,
     conversions,
     format,  # noqa: A004  # the module is named after CEL's function
     kubernetes,
@@ -31,4 +32,5 @@ FUNCTIONS: dict[str, Function] = merge(
     net.FUNCTIONS,
     url.FUNCTIONS,
     named_formats.FUNCTIONS,
+    authorization.FUNCTIONS,
 )

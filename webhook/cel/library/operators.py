@@ -167,6 +167,8 @@ def _negate(value: Any) -> Any:
         return int_result(-value)
     if type(value) is float:
         return -value
+    if type(value) is Duration:  # the checker knows nothing of this one
+        return duration_result(-value.nanos)
     raise no_such_overload("" if type(value) is bool or type(value) in RECEIVERS else "-_")
 
 
