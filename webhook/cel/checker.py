@@ -14,6 +14,7 @@ from webhook.cel.ast import Call, FieldValue, Fold, Ident, ListNode, Literal, Ma
 from webhook.cel.checked import Checked, Resolution
 from webhook.cel.descent import Task, perform
 from webhook.cel.environment import TYPE_NAMES, Environment
+from webhook.cel.library import authorization
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.messages import CONSTANTS, Message
 from webhook.cel.problems import CompileProblem, ExpressionError, did_you_mean, problem
@@ -192,7 +193,7 @@ class _Checker:
         return self._resolved(node, function, node.args)
 
     def _known_functions(self) -> set[str]:
-        return {name for name in self.environment.functions if name[0].isalpha()}
+        return {name for name in self.environment.functions.keys() - authorization.NAMES if name[0].isalpha()}
 
     def _logic(self, node: Call, function: Function) -> Type:
         self.checked.calls[node] = Resolution(function, function.overloads)

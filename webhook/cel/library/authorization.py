@@ -57,3 +57,6 @@ FUNCTIONS: tuple[Function, ...] = (
     _member("error", "decision_error", (DECISION,), STRING),
     _member("errored", "decision_errored", (DECISION,), BOOL),
 )
+
+#: Nobody means one of these: no hints to them.
+NAMES = frozenset(function.name for function in FUNCTIONS)
