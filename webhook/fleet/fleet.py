@@ -44,6 +44,7 @@ class Fleet:
     controllers: Mapping[str, Meta] = field(default_factory=dict)
     quotas: Mapping[str, tuple[Quota, ...]] = field(default_factory=dict)
     taint_rules: tuple[TaintRule, ...] = ()
+    local_queues: frozenset[Key] = frozenset()
     local_queue_namespaces: frozenset[str] = frozenset()
     observed: frozenset[str] = frozenset()
     as_of: datetime | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from webhook.fleet.inventory import Inventory
 from webhook.fleet.pool import PoolKey
+from webhook.fleet.sharded import changed_map
 from webhook.model.claim import AllocatedDevice, Claim
 from webhook.model.pod import Pod
 
@@ -23,6 +24,11 @@ class HeldDevice:
     device: AllocatedDevice
 
 
+Key: TypeAlias = tuple[str, str]
+_Item = TypeVar("_Item", Pod, Claim)
+#: What was there before, and what is there now.
+Change: TypeAlias = "tuple[_Item | None, _Item | None]"
+
 _PluginPods: TypeAlias = Mapping[str, Mapping[str, tuple[Pod, ...]]]
 _Allocated: TypeAlias = Mapping[PoolKey, tuple[HeldDevice, ...]]
 
@@ -35,13 +41,45 @@ class Holdings:
         self._plugin_pods: _PluginPods = _by_node(pods)
         self._allocated: _Allocated = _by_pool(claims)
 
-    def seen_with(self, inventory: Inventory) -> Holdings:
-        """The same pods and claims, with the devices placed by another inventory."""
+    def changed(self, pods: Iterable[Change[Pod]], claims: Iterable[Change[Claim]], inventory: Inventory) -> Holdings:
+        """What is handed out after events, with the devices placed by `inventory`; itself when nothing is different.
+
+        A change is what was there before and what is there now, None for nothing.
+        """
+        plugin_pods = self._plugin_pods_with(pods)
+        allocated = self._allocated_with(claims)
+        if plugin_pods is self._plugin_pods and allocated is self._allocated and inventory is self._inventory:
+            return self
         other = Holdings.__new__(Holdings)
-        other._inventory = inventory
-        other._plugin_pods = self._plugin_pods
-        other._allocated = self._allocated
+        other._inventory, other._plugin_pods, other._allocated = inventory, plugin_pods, allocated
         return other
+
+    def _plugin_pods_with(self, changes: Iterable[Change[Pod]]) -> _PluginPods:
+        nodes: dict[str, dict[Key, Pod]] = {}
+        for old, new in changes:
+            for pod, there in ((old, False), (new, True)):
+                if pod is None or not any(_from_plugin(pod)):
+                    continue
+                if pod.node_name not in nodes:
+                    held = self._plugin_pods.get(pod.node_name, {})
+                    nodes[pod.node_name] = {_key(item): item for found in held.values() for item in found}
+                if there:
+                    nodes[pod.node_name][_key(pod)] = pod
+                else:
+                    nodes[pod.node_name].pop(_key(pod), None)
+        return changed_map(self._plugin_pods, {node: _by_node(found.values()).get(node) for node, found in nodes.items()})
+
+    def _allocated_with(self, changes: Iterable[Change[Claim]]) -> _Allocated:
+        pools: dict[PoolKey, list[HeldDevice]] = {}
+        for old, new in changes:
+            before, after = _by_pool((old,) if old else ()), _by_pool((new,) if new else ())
+            for key in before.keys() | after.keys():
+                if key not in pools:
+                    pools[key] = list(self._allocated.get(key, ()))
+                if old is not None:
+                    pools[key] = [held for held in pools[key] if held.claim is not old]
+                pools[key].extend(after.get(key, ()))
+        return changed_map(self._allocated, {key: _sorted(found) or None for key, found in pools.items()})
 
     def plugin_pods(self, node: str, resource: str) -> tuple[Pod, ...]:
         """The pods bound to `node`, not finished, that were given the extended resource by a device plugin."""
@@ -111,21 +149,34 @@ def units_held(pod: Pod, resource: str) -> int:
     return max(running, initialising)
 
 
-def _by_node(pods: Iterable[Pod]) -> _PluginPods:
+def _from_plugin(pod: Pod) -> Iterator[str]:
+    """The extended resources that a device plugin has given to a pod."""
+    if pod.node_name and pod.phase not in FINISHED_PHASES:
+        yield from (resource for resource in pod.extended if resource not in pod.extended_by_dra)
+
+
+def _by_node(pods: Iterable[Pod]) -> dict[str, Mapping[str, tuple[Pod, ...]]]:
     found: dict[str, dict[str, list[Pod]]] = {}
     for pod in pods:
-        if not pod.node_name or pod.phase in FINISHED_PHASES:
-            continue
-        for resource in pod.extended:
-            if resource not in pod.extended_by_dra:
-                found.setdefault(pod.node_name, {}).setdefault(resource, []).append(pod)
-    return {node: {resource: tuple(held) for resource, held in by.items()} for node, by in found.items()}
+        for resource in _from_plugin(pod):
+            found.setdefault(pod.node_name, {}).setdefault(resource, []).append(pod)
+    # In the order of their names: it must not matter in which order pods were seen.
+    return {node: {resource: tuple(sorted(held, key=_key)) for resource, held in by.items()} for node, by in found.items()}
 
 
-def _by_pool(claims: Iterable[Claim]) -> _Allocated:
+def _by_pool(claims: Iterable[Claim]) -> dict[PoolKey, tuple[HeldDevice, ...]]:
     found: dict[PoolKey, list[HeldDevice]] = {}
     for claim in claims:
         for device in claim.allocation or ():
             if not device.admin_access:
                 found.setdefault((device.driver, device.pool), []).append(HeldDevice(claim, device))
-    return {key: tuple(held) for key, held in found.items()}
+    return {key: _sorted(held) for key, held in found.items()}
+
+
+def _sorted(held: Iterable[HeldDevice]) -> tuple[HeldDevice, ...]:
+    """By the names of the claims; the devices of one claim stay as they were allocated."""
+    return tuple(sorted(held, key=lambda item: _key(item.claim)))
+
+
+def _key(item: Pod | Claim) -> Key:
+    return (item.meta.namespace, item.meta.name)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Mapping
 from operator import attrgetter
 from typing import Final
 
 from webhook.fleet.matching import DeviceError, Matches, PoolMatches, compile_all, match_pools
 from webhook.fleet.memo import Memo, remembered
-from webhook.fleet.pool import Pool, PoolKey
-from webhook.model.device import Device, DeviceClass
+from webhook.fleet.pool import Pool, PoolKey, make_pool
+from webhook.fleet.sharded import changed_map
+from webhook.model.device import Device, DeviceClass, ResourceSlice
 from webhook.model.server_version import Server
 
 __all__ = ["IMPLICIT_RESOURCE_PREFIX", "DeviceError", "Inventory", "Matches", "Pool", "PoolMatches"]
@@ -19,6 +21,9 @@ __all__ = ["IMPLICIT_RESOURCE_PREFIX", "DeviceError", "Inventory", "Matches", "P
 IMPLICIT_RESOURCE_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 
 _NEWEST_SERVER: Final = Server()
+_KEY: Final = attrgetter("key")
+#: When more than one pool in so many is another, all is indexed anew.
+_FEW: Final = 8
 
 # The implicit resource exists only for class names that are a legal last part of a resource name.
 _RESOURCE_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -37,11 +42,11 @@ class Inventory:
 
     def __init__(self, pools: Iterable[Pool], classes: Mapping[str, DeviceClass], server: Server = _NEWEST_SERVER) -> None:
         self.server = server
-        self.pools: tuple[Pool, ...] = tuple(sorted(pools, key=attrgetter("key")))
+        self.pools: tuple[Pool, ...] = tuple(sorted(pools, key=_KEY))
         self.classes: Mapping[str, DeviceClass] = classes
         self.memo: Memo = {}
         self.by_key: Mapping[PoolKey, Pool] = {pool.key: pool for pool in self.pools}
-        self.shared_pools: tuple[Pool, ...] = tuple(pool for pool in self.pools if pool.devices and not pool.node)
+        self.shared_pools: tuple[Pool, ...] = tuple(pool for pool in self.pools if _is_shared(pool))
         by_driver: dict[str, list[Pool]] = {}
         bound: dict[str, list[Pool]] = {}
         for pool in self.pools:
@@ -49,8 +54,80 @@ class Inventory:
             for node in pool.named_nodes:
                 bound.setdefault(node, []).append(pool)
         self._by_driver = {driver: tuple(found) for driver, found in by_driver.items()}
-        self._bound = {node: tuple(found) for node, found in bound.items()}
+        self._bound: Mapping[str, tuple[Pool, ...]] = {node: tuple(found) for node, found in bound.items()}
         self._serving = _explicit_resources(classes.values())
+        self._pool_of: Mapping[str, PoolKey] = {item.meta.name: pool.key for pool in self.pools for item in pool.slices}
+
+    def slice_named(self, name: str) -> ResourceSlice | None:
+        """The slice of that name, of whatever generation, or None."""
+        key = self._pool_of.get(name)
+        slices = self.by_key[key].slices if key is not None else ()
+        return next((item for item in slices if item.meta.name == name), None)
+
+    def changed(
+        self, slices: Mapping[str, ResourceSlice | None], classes: Mapping[str, DeviceClass | None]
+    ) -> tuple[Inventory, frozenset[PoolKey]]:
+        """This inventory after events, and the pools that are others now; itself when there are none.
+
+        Slices and classes are given by name: those that are there now, or gone (None).
+        """
+        if not slices and not classes:
+            return self, frozenset()
+        pools = self._pools_with(slices)
+        if len(pools) > len(self.by_key) // _FEW:
+            merged = changed_map(self.by_key, pools)
+            return Inventory(merged.values(), changed_map(self.classes, classes), self.server), frozenset(pools)
+        other = Inventory.__new__(Inventory)
+        other.server = self.server
+        other.classes = changed_map(self.classes, classes)
+        other.memo = {}
+        other.by_key = changed_map(self.by_key, pools)
+        other.pools = _placed(self.pools, pools)
+        other.shared_pools = _placed(
+            self.shared_pools, {key: pool if _is_shared(pool) else None for key, pool in pools.items()}
+        )
+        other._by_driver = self._by_driver_with(pools)
+        other._bound = self._bound_with(pools)
+        other._serving = _explicit_resources(other.classes.values()) if classes else self._serving
+        placed = {name: (item.driver, item.pool) if item is not None else None for name, item in slices.items()}
+        other._pool_of = changed_map(self._pool_of, placed)
+        return other, frozenset(pools)
+
+    def _pools_with(self, slices: Mapping[str, ResourceSlice | None]) -> dict[PoolKey, Pool | None]:
+        """Every pool that these slices have left, entered or changed."""
+        left: dict[PoolKey, list[ResourceSlice]] = {}
+        for name, item in slices.items():
+            for key in {self._pool_of.get(name), (item.driver, item.pool) if item is not None else None}:
+                if key is not None and key not in left:
+                    pool = self.by_key.get(key)
+                    left[key] = [other for other in pool.slices if other.meta.name not in slices] if pool is not None else []
+            if item is not None:
+                left[item.driver, item.pool].append(item)
+        return {key: make_pool(found) if found else None for key, found in left.items()}
+
+    def _by_driver_with(self, pools: Mapping[PoolKey, Pool | None]) -> dict[str, tuple[Pool, ...]]:
+        found = dict(self._by_driver)
+        for driver in {driver for driver, _ in pools}:
+            own = {key: pool for key, pool in pools.items() if key[0] == driver}
+            found[driver] = _placed(found.get(driver, ()), own)
+            if not found[driver]:
+                del found[driver]
+        # In the order of their names, as a new inventory has them.
+        return found if found.keys() == self._by_driver.keys() else dict(sorted(found.items()))
+
+    def _bound_with(self, pools: Mapping[PoolKey, Pool | None]) -> Mapping[str, tuple[Pool, ...]]:
+        changes: dict[str, tuple[Pool, ...] | None] = {}
+        for key, pool in pools.items():
+            old = self.by_key.get(key)
+            now = pool.named_nodes if pool is not None else frozenset()
+            for node in now.union(old.named_nodes if old is not None else ()):
+                bound = changes.get(node, self._bound.get(node)) or ()
+                changes[node] = _placed(bound, {key: pool if node in now else None}) or None
+        return changed_map(self._bound, changes)
+
+    def bound_names(self) -> Container[str]:
+        """The names in `node_names`, to look one up."""
+        return self._bound
 
     @property
     def node_names(self) -> Iterable[str]:
@@ -120,6 +197,20 @@ class Inventory:
             return found
         named = (pair for text in device_class.selectors for like in (_DRIVER_IS, _IS_DRIVER) for pair in like.findall(text))
         return frozenset(double or single for double, single in named)
+
+
+def _is_shared(pool: Pool | None) -> bool:
+    return pool is not None and bool(pool.devices) and not pool.node
+
+
+def _placed(pools: tuple[Pool, ...], changes: Mapping[PoolKey, Pool | None]) -> tuple[Pool, ...]:
+    """Pools in the order of their keys, with some set and some (None) taken out."""
+    found = list(pools)
+    for key, pool in changes.items():
+        i = bisect_left(found, key, key=_KEY)
+        there = i < len(found) and found[i].key == key
+        found[i : i + there] = [] if pool is None else [pool]
+    return tuple(found)
 
 
 def _explicit_resources(classes: Iterable[DeviceClass]) -> Mapping[str, tuple[DeviceClass, ...]]:
