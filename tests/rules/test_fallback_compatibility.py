@@ -197,7 +197,7 @@ def test_an_unknown_owner_pod_is_wanted() -> None:
     view = view_of(body, namespace())
     (finding,) = check(view, POLICY)
     assert (finding.reason, finding.severity) == ("shape-uncertain", "warn")
-    assert view.wanted == (ObjectRef(kind="Pod", namespace="team-a", name="p"),)
+    assert view.wanted == (ObjectRef(kind="Pod", namespace="team-a", name="p", uid="u1"),)
     # what is declared further off is a judgement, in either direction
     assert found(body, namespace(**declares("h100, 2x a100"))) == []
     (finding,) = found(body, namespace(**declares("h100")))

@@ -16,6 +16,7 @@ from webhook.engine.render import denial, warning_lines
 from webhook.engine.settings import DEFAULTS, EngineSettings
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision, Judged
+from webhook.model.meta import ObjectRef
 from webhook.model.review import Review
 from webhook.rulekit.injection import restore, strip_forged
 from webhook.rulekit.policies import PolicySet
@@ -36,18 +37,28 @@ def decide(
     *,
     phase: Literal["mutate", "validate"] = "validate",
     settings: EngineSettings = DEFAULTS,
+    absent: frozenset[ObjectRef] = frozenset(),
 ) -> Decision:
     """What to answer to `review` in the mutating or the validating call.
 
-    `now` decides about expiries and staleness. Never raises: a fault of ours is in `internal_error`, answered by the stance.
+    `now` decides about expiries and staleness. `absent` are objects of an earlier `Decision.wanted` that were looked up live,
+    and do not exist. Never raises: a fault of ours is in `internal_error`, answered by the stance.
     """
     try:
-        return _decide(review, fleet, policies, now, phase, settings)
+        return _decide(review, fleet, policies, now, phase, settings, absent)
     except Exception as crash:  # noqa: BLE001 - total by contract
         return with_faults(ALLOW, [fault_text(crash)], settings)
 
 
-def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, phase: str, settings: EngineSettings) -> Decision:
+def _decide(
+    review: Review,
+    fleet: Fleet,
+    policies: PolicySet,
+    now: datetime,
+    phase: str,
+    settings: EngineSettings,
+    absent: frozenset[ObjectRef],
+) -> Decision:
     """In order: what passes unread; the restore of what was injected; per subject, what is not judged, then the mutating
     call's changes (`_mutated`: forged records taken off, then mutating rules) or the changes that modes hold back, then the
     checks of this phase; last, everything put together.
@@ -62,7 +73,7 @@ def _decide(review: Review, fleet: Fleet, policies: PolicySet, now: datetime, ph
     outcome = Outcome()
     for subject in subjects:
         if not not_judged(review, subject, settings):
-            view = View(review=review, subject=subject, fleet=fleet, policies=policies, now=now, phase=phase)
+            view = View(review=review, subject=subject, fleet=fleet, policies=policies, now=now, phase=phase, absent=absent)
             _judge(view, settings, outcome)
     return _decision(outcome, policies, settings)
 
@@ -71,6 +82,8 @@ def _judge(view: View, settings: EngineSettings, outcome: Outcome) -> None:
     plan = plan_for(view, settings)
     view = _mutated(view, plan, settings, outcome) if view.phase == "mutate" else as_if_mutated(view, plan)
     run_checks(view, plan, settings, outcome)
+    if plan.reads_fleet:
+        view.want_classes(view.claim_spec)
     if view.wanted:
         outcome.wanted.update(dict.fromkeys(view.wanted))
 

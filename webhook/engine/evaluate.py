@@ -92,14 +92,7 @@ def patched_view(view: View, ops: tuple[PatchOp, ...]) -> View:
     """The same review with the operations applied to its object."""
     review = replace(view.review, object=apply_patch(view.review.object, ops))
     subject = read_subject(review.group, review.kind, review.object, view.policies.workload_kinds)
-    return View(
-        review=review,
-        subject=subject or view.subject,
-        fleet=view.fleet,
-        policies=view.policies,
-        now=view.now,
-        phase=view.phase,
-    )
+    return view.with_object(review, subject or view.subject)
 
 
 def _findings(step: Step, view: View, outcome: Outcome) -> list[Finding]:

@@ -34,11 +34,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to ask, by rule id: `checks` in this phase, `mutations` in force and those held back by their mode."""
+    """What to ask, by rule id: `checks` in this phase, `mutations` in force and those held back by their mode.
+
+    `reads_fleet`: some of it reads the cluster.
+    """
 
     checks: tuple[Step, ...]
     mutations: tuple[Step, ...]
     held_back: tuple[Step, ...]
+    reads_fleet: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +82,12 @@ def _plan(view: View, settings: EngineSettings) -> Plan:
         if step.mode != "off" and namespace_fits(policy.header.match, view)
     )
     mutations = tuple(step for step in active if step.rule.mutate is not None)
+    checks = tuple(step for step in active if view.phase in step.rule.phases)
     return Plan(
-        checks=tuple(step for step in active if view.phase in step.rule.phases),
+        checks=checks,
         mutations=mutations,
         held_back=tuple(step for step in mutations if step.mode != "enforce"),
+        reads_fleet=any(step.rule.reads_fleet for step in (*checks, *mutations)),
     )
 
 

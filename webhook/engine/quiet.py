@@ -37,4 +37,4 @@ def quiet_steps(view: View, plan: Plan) -> Quiet:
 
 def is_quiet(step: Step, view: View) -> bool:
     """Whether a step that has just found nothing will find nothing in the pod's likes: it must not have missed anything."""
-    return step.rule.alike_for_pods and not view.wanted
+    return step.rule.alike_for_pods and not view.missed

@@ -46,11 +46,17 @@ class Meta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRef:
-    """What names an object: kind, namespace ("" for cluster-scoped) and name."""
+    """What names an object: kind, namespace ("" for cluster-scoped) and name.
+
+    `uid` is that of the one object that is meant, "" where any of that name will do. `api_version` is the kind's, where it is not
+    one that Fallgate always reads (an owner's: `apps/v1`).
+    """
 
     kind: str
     namespace: str
     name: str
+    uid: str = ""
+    api_version: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"

@@ -32,7 +32,7 @@ def injected_request(
 
 def _template_of(view: View, pod: Pod | None, pod_claim: str) -> ClaimTemplate | None:
     entry = next((entry for entry in pod.claims if entry.name == pod_claim), None) if pod is not None else None
-    return view.fleet.templates.get((view.namespace_name, entry.template_name)) if entry is not None else None
+    return view.follow(pod, entry).template if pod is not None and entry is not None else None
 
 
 def _has(template: ClaimTemplate, request: Request) -> bool:

@@ -155,5 +155,5 @@ def _own_annotations(view: View, pod: Pod | None, pod_claim: str, source: Claim 
     if isinstance(source, ClaimTemplate):
         return {**source.meta.annotations, **source.claim_annotations}
     entry = next((entry for entry in pod.claims if entry.name == pod_claim), None) if pod is not None else None
-    template = view.fleet.templates.get((view.namespace_name, entry.template_name)) if entry is not None else None
+    template = view.follow(pod, entry).template if pod is not None and entry is not None else None
     return {**template.meta.annotations, **source.meta.annotations} if template is not None else source.meta.annotations

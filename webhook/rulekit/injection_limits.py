@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from webhook.model.claim import ALL, MAX_ALTERNATIVES, MAX_RESULTS, Alternative, ClaimSpec, Request
-from webhook.model.meta import ObjectRef
 from webhook.model.pointer import field_path
 from webhook.rulekit.config_scope import MAX_NAMES, Fit, covers, fit, kind_of, rescoped
 from webhook.rulekit.injection_candidates import Candidate, same_ask
@@ -90,10 +89,8 @@ def _unmade(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdict:
 
 def _missing_class(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdict:
     view, name = draft.occasion.view, item.alternative.device_class
-    if name in view.fleet.inventory.classes:
-        return _FINE
-    view.want(ObjectRef(kind="DeviceClass", namespace="", name=name))
-    if "DeviceClass" not in view.fleet.observed:
+    ref = view.missing_class(name)
+    if ref is None or not ("DeviceClass" in view.fleet.observed or ref in view.absent):
         return _FINE
     return f"DeviceClass {name} does not exist, and one missing class keeps the whole pod from being scheduled", ""
 

@@ -183,5 +183,4 @@ def _labelled(occasion: Occasion) -> Iterator[Meta]:
         if above is None:
             return
         yield above
-        owner = above.controller
-        above = view.fleet.controllers.get(owner.uid) if owner is not None else None
+        above = view.controller_of(above)

@@ -14,7 +14,7 @@ from typing import Final
 
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.holdings import units_held
-from webhook.fleet.inventory import PoolMatches
+from webhook.fleet.inventory import IMPLICIT_RESOURCE_PREFIX, PoolMatches
 from webhook.fleet.nodes import Nodes, NodeSet
 from webhook.model.claim import EXACT_COUNT, MAX_RESULTS, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
 from webhook.model.pod import Pod
@@ -109,6 +109,9 @@ def _asks_of(view: View) -> DeviceAsks:
     else:
         pod = view.pod
         claims = tuple(ask for source in view.pod_claims for ask in _behind(fleet, source))
+    for resource in pod.extended if pod is not None else ():
+        if resource.startswith(IMPLICIT_RESOURCE_PREFIX):
+            view.missing_class(resource.removeprefix(IMPLICIT_RESOURCE_PREFIX))
     return DeviceAsks(claims, resource_asks(fleet, pod) if pod is not None else ())
 
 

@@ -1,7 +1,7 @@
 """What one review looks like to a rule: the object, its namespace, the claims behind it, the cluster, the policies.
 
 A View is made for one review and thrown away. It computes lazily and remembers; it never does I/O. What it looked for and did
-not find is in `wanted`.
+not find is in `wanted`, unless it is known not to exist.
 """
 
 from __future__ import annotations
@@ -53,24 +53,71 @@ class View:
     """One review, as rules see it."""
 
     def __init__(
-        self, *, review: Review, subject: Subject, fleet: Fleet, policies: PolicySet, now: datetime, phase: str = "validate"
+        self,
+        *,
+        review: Review,
+        subject: Subject,
+        fleet: Fleet,
+        policies: PolicySet,
+        now: datetime,
+        phase: str = "validate",
+        absent: frozenset[ObjectRef] = frozenset(),
     ) -> None:
+        """`absent` are objects that the fleet does not have and that were looked up live: they do not exist."""
         self.review = review
         self.subject = subject
         self.fleet = fleet
         self.policies = policies
         self.now = now
         self.phase = phase
-        self._wanted: dict[ObjectRef, None] = {}
+        self.absent = absent
+        self._missed: dict[ObjectRef, None] = {}
+
+    def with_object(self, review: Review, subject: Subject) -> View:
+        """The same review of a changed object; what was looked for and not found stays noted."""
+        changed = View(
+            review=review,
+            subject=subject,
+            fleet=self.fleet,
+            policies=self.policies,
+            now=self.now,
+            phase=self.phase,
+            absent=self.absent,
+        )
+        changed._missed.update(self._missed)
+        return changed
+
+    @property
+    def missed(self) -> tuple[ObjectRef, ...]:
+        """What was looked for and not found so far, whether it exists or not."""
+        return tuple(self._missed)
 
     @property
     def wanted(self) -> tuple[ObjectRef, ...]:
-        """What was looked for and not found so far."""
-        return tuple(self._wanted)
+        """What was looked for and not found so far, and may exist all the same."""
+        return tuple(ref for ref in self._missed if ref not in self.absent)
 
     def want(self, ref: ObjectRef) -> None:
         """Note that `ref` was looked for and not found."""
-        self._wanted[ref] = None
+        self._missed[ref] = None
+
+    def certainly_absent(self, ref: ObjectRef) -> bool:
+        """Whether what is not in the fleet does not exist: it was looked up live, or the fleet is no live cluster's."""
+        return ref in self.absent or self.fleet.as_of is None
+
+    def missing_class(self, name: str) -> ObjectRef | None:
+        """The DeviceClass of that name when the fleet does not have it; it is then noted as looked for."""
+        if not name or name in self.fleet.inventory.classes:
+            return None
+        ref = ObjectRef(kind="DeviceClass", namespace="", name=name)
+        self.want(ref)
+        return ref
+
+    def want_classes(self, spec: ClaimSpec | None) -> None:
+        """Note every class that `spec` asks for and that the fleet does not have."""
+        for request in spec.requests if spec is not None else ():
+            for alternative in request.alternatives:
+                self.missing_class(alternative.device_class)
 
     @property
     def kind(self) -> str:
@@ -129,6 +176,7 @@ class View:
             ref = ObjectRef(kind="ResourceClaimTemplate", namespace=namespace, name=entry.template_name)
             template = self.fleet.templates.get((namespace, entry.template_name))
             if template is not None:
+                self.want_classes(template.spec)
                 return PodClaimSource(entry=entry, state="template", ref=ref, spec=template.spec, template=template)
             self.want(ref)
             return PodClaimSource(entry=entry, state="missing", ref=ref)
@@ -136,6 +184,7 @@ class View:
             ref = ObjectRef(kind="ResourceClaim", namespace=namespace, name=entry.claim_name)
             claim = self.fleet.claims.get((namespace, entry.claim_name))
             if claim is not None:
+                self.want_classes(claim.spec)
                 return PodClaimSource(entry=entry, state="claim", ref=ref, spec=claim.spec, claim=claim)
             self.want(ref)
             return PodClaimSource(entry=entry, state="missing", ref=ref)
@@ -157,7 +206,7 @@ class View:
         pod = self.fleet.pods.get((self.namespace_name, owner.name))
         if pod is not None and pod.meta.uid == owner.uid:
             return pod
-        self.want(ObjectRef(kind="Pod", namespace=self.namespace_name, name=owner.name))
+        self.want(ObjectRef(kind="Pod", namespace=self.namespace_name, name=owner.name, uid=owner.uid))
         return None
 
     @lazy
@@ -170,8 +219,28 @@ class View:
     def controller_meta(self) -> Meta | None:
         """The metadata of the controller of the pod under review (or of the claim's owner pod), as far as it is known."""
         pod = self.pod or self.owner_pod
-        owner = pod.meta.controller if pod is not None else None
-        return self.fleet.controllers.get(owner.uid) if owner is not None else None
+        return self.controller_of(pod.meta) if pod is not None else None
+
+    def controller_of(self, meta: Meta) -> Meta | None:
+        """The metadata of an object's controller. None without one, and for one that is not known.
+
+        That is looked for only where controllers of its kind are known at all: others are never read.
+        """
+        owner = meta.controller
+        if owner is None:
+            return None
+        known = self.fleet.controllers.get(owner.uid)
+        if known is None and owner.kind in self.fleet.observed:
+            self.want(
+                ObjectRef(
+                    kind=owner.kind,
+                    namespace=self.namespace_name,
+                    name=owner.name,
+                    uid=owner.uid,
+                    api_version=owner.api_version,
+                )
+            )
+        return known
 
     @lazy
     def memo(self) -> dict[object, object]:

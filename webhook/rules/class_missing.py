@@ -1,7 +1,8 @@
 """A device class that does not exist.
 
 Reads:    deviceClassName of every alternative; for a DeviceClass, the classes that templates and claims ask for
-Allows:   classes that are there; every class while nothing is known of the classes of the cluster
+Allows:   classes that are there; every class while nothing is known of the classes of the cluster. Of a live cluster a class
+          is missing for certain when it was looked up once more; until then it is a warning
 Because:  the scheduler looks up the classes of all alternatives first, and a missing one is an error for the whole claim: the
           other alternatives are never tried (k8s.io/dynamic-resource-allocation validateDeviceRequest)
 """
@@ -14,7 +15,6 @@ from difflib import get_close_matches
 from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding
-from webhook.model.meta import ObjectRef
 from webhook.model.pointer import field_path, join
 from webhook.rulekit.ownership_text import some
 from webhook.rulekit.policies import Checks
@@ -28,29 +28,30 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
     """One finding per alternative whose class is not there, or for a class that is named almost as a missing one."""
     if isinstance(view.subject, DeviceClass):
         yield from _misspelt(view, view.subject)
-    if view.claim_spec is None or "DeviceClass" not in view.fleet.observed:
-        return
-    for request in view.claim_spec.requests:
+    observed = "DeviceClass" in view.fleet.observed
+    for request in view.claim_spec.requests if view.claim_spec is not None else ():
         for alternative in request.alternatives:
-            if alternative.device_class and alternative.device_class not in view.fleet.inventory.classes:
-                view.want(ObjectRef(kind="DeviceClass", namespace="", name=alternative.device_class))
-                yield _finding(view, request, alternative)
+            ref = view.missing_class(alternative.device_class)
+            if ref is not None and (observed or ref in view.absent):
+                yield _finding(view, request, alternative, certain=view.certainly_absent(ref))
 
 
-def _finding(view: View, request: Request, alternative: Alternative) -> Finding:
+def _finding(view: View, request: Request, alternative: Alternative, *, certain: bool) -> Finding:
+    """`certain`: the class does not exist; otherwise it is not known, and could not be looked up live."""
     name = alternative.device_class
     others = [f'"{item.name}"' for item in request.alternatives if item.device_class != name]
     blocked = f", and {some(others)} {'is' if len(others) == 1 else 'are'} not tried either" if others else ""
+    known = f"there is no DeviceClass {name}" if certain else f"no DeviceClass {name} is known, and it was not looked up live"
     near = get_close_matches(name, view.fleet.inventory.classes, n=1, cutoff=0.8)
     meant = f"did you mean {near[0]}? Otherwise " if near else ""
     way_out = f'remove the alternative "{alternative.name}"' if others else "ask for another class"
     return Finding(
         rule=RULE.id,
         reason=REASON,
-        severity="deny",
+        severity="deny" if certain else "warn",
         headline=f'{view.kind} "{view.meta.display_name}" asks for a device class that does not exist',
         path=field_path(join(alternative.pointer, "deviceClassName")),
-        detail=f"there is no DeviceClass {name}: while it is missing no pod with this claim is scheduled{blocked}",
+        detail=f"{known}: while it is missing no pod with this claim is scheduled{blocked}",
         remedy=f"{meant}{way_out}, or have the class installed first",
     )
 
