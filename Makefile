@@ -24,6 +24,10 @@ demo: $(READY) ## set up, start the server and show the main job on examples/
 test: $(READY) ## set up and run the fast suite
 	$(BIN)/python -m pytest -n 2 -q
 
+test-cluster: $(READY) ## the suite on real control planes, built once with Go or taken from KUBEBUILDER_ASSETS (docs/testing.md)
+	@$(BIN)/python -m tests.cluster.binaries
+	$(BIN)/python -m pytest -q tests/cluster
+
 lint: $(READY) ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,4 +56,4 @@ lock: ## resolve the locked dependencies anew
 clean: ## remove what setup and tests made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info .coverage
 
-.PHONY: help setup demo test lint bench fuzz oracle parity docs lock clean
+.PHONY: help setup demo test test-cluster lint bench fuzz oracle parity docs lock clean
