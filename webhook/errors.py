@@ -5,7 +5,9 @@ FallgateError
 │   └── ReviewError     an AdmissionReview that cannot be answered; carries the HTTP status to answer with
 ├── PatchError          a JSON Patch that does not fit its document
 ├── PolicyErrors        one or more mistakes in policy files; the set they belong to is not loaded
-└── FleetError          a fleet folder that cannot be read at all
+├── FleetError          a fleet folder that cannot be read at all
+└── ClusterError        an API server that cannot be asked
+    └── ApiError        one that refused; carries the HTTP status
 
 Nothing here has behaviour beyond holding what a message needs.
 """
@@ -40,6 +42,18 @@ class PatchError(FallgateError):
 
 class FleetError(FallgateError):
     """A fleet that cannot be read at all (no such folder, not readable)."""
+
+
+class ClusterError(FallgateError):
+    """An API server that cannot be asked: no configuration, no connection, no answer in time."""
+
+
+class ApiError(ClusterError):
+    """The API server answered with an error. `status` is its HTTP status, the text what it said."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
