@@ -1,0 +1,36 @@
+{{/* The options of `fallgate serve`, as a YAML list. */}}
+{{- define "fallgate.arguments" -}}
+{{- $name := include "fallgate.fullname" . -}}
+{{- $arguments := list "serve" "--cluster" -}}
+{{- $arguments = append $arguments (printf "--namespace=%s" .Release.Namespace) -}}
+{{- $arguments = append $arguments "--policies=/etc/fallgate/policies" -}}
+{{- $arguments = append $arguments (printf "--cap-configmap=%s" .Values.capConfigMap) -}}
+{{- $arguments = append $arguments (printf "--listen=%s:8443" .Values.deployment.listenAddress) -}}
+{{- $arguments = append $arguments (printf "--metrics-listen=%s:8080" .Values.deployment.listenAddress) -}}
+{{- $arguments = append $arguments (printf "--exclude-namespaces=%s" (include "fallgate.excludedNamespaces" . | fromJsonArray | join ",")) -}}
+{{- $arguments = append $arguments (printf "--scheduler-users=%s" (join "," .Values.schedulerUsers)) -}}
+{{- $arguments = append $arguments (printf "--stance=%s" .Values.stance) -}}
+{{- if eq .Values.mode "audit" -}}
+{{- $arguments = append $arguments "--audit-only" -}}
+{{- end -}}
+{{- if eq .Values.certificates.mode "self" -}}
+{{- $arguments = append $arguments (printf "--certs-secret=%s" (include "fallgate.certsSecret" .)) -}}
+{{- $arguments = append $arguments (printf "--service=%s" $name) -}}
+{{- with include "fallgate.extraNames" . | fromJsonArray -}}
+{{- $arguments = append $arguments (printf "--dns-names=%s" (join "," .)) -}}
+{{- end -}}
+{{- $arguments = append $arguments (printf "--webhook-configurations=%s" $name) -}}
+{{- else -}}
+{{- $arguments = append $arguments "--certs=/etc/fallgate/certs" -}}
+{{- end -}}
+{{- if .Values.certificates.clientCA.configMap -}}
+{{- $arguments = append $arguments "--client-ca=/etc/fallgate/client-ca/ca.crt" -}}
+{{- $arguments = append $arguments (printf "--client-names=%s" (join "," .Values.certificates.clientCA.names)) -}}
+{{- end -}}
+{{- with .Values.messages.help -}}
+{{- $arguments = append $arguments (printf "--message-help=%s" .) -}}
+{{- end -}}
+{{- $arguments = append $arguments (printf "--log-format=%s" .Values.logs.format) -}}
+{{- $arguments = append $arguments (printf "--decision-log=%s" (.Values.logs.decisions | ternary "-" "none")) -}}
+{{- toYaml $arguments -}}
+{{- end -}}
