@@ -13,6 +13,13 @@
 {{- if eq .Values.mode "audit" -}}
 {{- $arguments = append $arguments "--audit-only" -}}
 {{- end -}}
+{{- $features := list -}}
+{{- range $value, $feature := dict "pods" "pods" "quotas" "quotas" "owners" "owners" "taintRules" "taint-rules" "queues" "queues" -}}
+{{- if get $.Values.features $value -}}
+{{- $features = append $features $feature -}}
+{{- end -}}
+{{- end -}}
+{{- $arguments = append $arguments (printf "--features=%s" (join "," $features)) -}}
 {{- if eq .Values.certificates.mode "self" -}}
 {{- $arguments = append $arguments (printf "--certs-secret=%s" (include "fallgate.certsSecret" .)) -}}
 {{- $arguments = append $arguments (printf "--service=%s" $name) -}}

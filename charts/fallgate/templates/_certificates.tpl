@@ -4,7 +4,7 @@
 {{- if eq .Values.certificates.mode "cert-manager" -}}
 {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "fallgate.fullname" .)) -}}
 {{- end -}}
-{{- with merge $annotations .Values.webhook.annotations }}
+{{- with merge $annotations .Values.webhook.annotations -}}
 annotations: {{- toYaml . | nindent 2 }}
 {{- end -}}
 {{- end -}}

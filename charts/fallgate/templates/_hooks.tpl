@@ -4,9 +4,9 @@
 {{- define "fallgate.clientConfig" -}}
 {{- $root := index . 0 -}}
 {{- $path := index . 1 -}}
-{{- if $root.Values.webhook.url }}
+{{- if $root.Values.webhook.url -}}
 url: {{ printf "%s/%s" (trimSuffix "/" $root.Values.webhook.url) $path | quote }}
-{{- else }}
+{{- else -}}
 service:
   name: {{ include "fallgate.fullname" $root }}
   namespace: {{ $root.Release.Namespace }}
