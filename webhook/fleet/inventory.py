@@ -8,7 +8,8 @@ from collections.abc import Container, Iterable, Mapping
 from operator import attrgetter
 from typing import Final
 
-from webhook.fleet.matching import DeviceError, Matches, PoolMatches, compile_all, match_pools
+from webhook.fleet.fleet_sets import LIMIT, FleetSets
+from webhook.fleet.matching import DeviceError, Matches, PoolMatches, compile_all
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.pool import Pool, PoolKey, make_pool
 from webhook.fleet.sharded import changed_map
@@ -37,7 +38,7 @@ class Inventory:
     `pools` are in the allocator's order: by driver, then by name. A pool is a value of its own with its own memo: an
     inventory in which one pool is another evaluates selectors on that pool only. `memo` is for what is derived from this
     inventory (use `memo.remembered`); what depends on node sets too must have the Nodes in its key. `server` is the one whose
-    CEL the selectors are in.
+    CEL the selectors are in, `sets` is what they say.
     """
 
     def __init__(self, pools: Iterable[Pool], classes: Mapping[str, DeviceClass], server: Server = _NEWEST_SERVER) -> None:
@@ -56,6 +57,7 @@ class Inventory:
         self._by_driver = {driver: tuple(found) for driver, found in by_driver.items()}
         self._bound: Mapping[str, tuple[Pool, ...]] = {node: tuple(found) for node, found in bound.items()}
         self._serving = _explicit_resources(classes.values())
+        self.sets = FleetSets(self.pools)
         self._pool_of: Mapping[str, PoolKey] = {item.meta.name: pool.key for pool in self.pools for item in pool.slices}
 
     def slice_named(self, name: str) -> ResourceSlice | None:
@@ -90,6 +92,7 @@ class Inventory:
         other._bound = self._bound_with(pools)
         other._serving = _explicit_resources(other.classes.values()) if classes else self._serving
         placed = {name: (item.driver, item.pool) if item is not None else None for name, item in slices.items()}
+        other.sets = self.sets.after(other.pools)
         other._pool_of = changed_map(self._pool_of, placed)
         return other, frozenset(pools)
 
@@ -157,16 +160,17 @@ class Inventory:
         return self._bound.get(node, ())
 
     def match(self, class_name: str, selectors: tuple[str, ...] = ()) -> Matches:
-        """The devices that pass the class's selectors, then these. Remembered by pool and as a whole."""
-        return remembered(self.memo, ("match", class_name, selectors), lambda: self._match(class_name, selectors))
-
-    def _match(self, class_name: str, selectors: tuple[str, ...]) -> Matches:
+        """The devices that pass the class's selectors, then these. Remembered for these pools, whatever happens to classes."""
         device_class = self.classes.get(class_name)
-        compiled, problems = compile_all((*(device_class.selectors if device_class else ()), *selectors), self.server)
-        if device_class is None or problems:
-            return Matches(class_missing=device_class is None, problems=problems)
-        found = match_pools(self.pools, compiled)
-        return Matches(pools=found, count=sum(len(matches.matched) for matches in found))
+        texts = (*(device_class.selectors if device_class is not None else ()), *selectors)
+        key = ("match", device_class is None, texts)
+        return remembered(self.sets.memo, key, lambda: self._match(device_class is None, texts), LIMIT)
+
+    def _match(self, class_missing: bool, texts: tuple[str, ...]) -> Matches:
+        compiled, problems = compile_all(texts, self.server)
+        if class_missing or problems:
+            return Matches(class_missing=class_missing, problems=problems)
+        return Matches(self.sets, compiled)
 
     def classes_serving(self, resource: str) -> tuple[DeviceClass, ...]:
         """The classes that serve an extended resource, the one in force first.

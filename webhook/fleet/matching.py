@@ -1,25 +1,27 @@
-"""Which devices of a pool pass a class's and a request's selectors."""
+"""Which devices pass a class's and a request's selectors, pool by pool and in the whole fleet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, TypeAlias
 
-from webhook.cel import DIALECT_GATES, CelError, CompileProblem, Selector, Verdict, compile_selector
+from webhook.cel import DIALECT_GATES, CompileProblem, Selector, compile_selector
+from webhook.fleet.device_sets import MOST_STEPS, POOL_LIMIT, Asker, Bits, everything
+from webhook.fleet.fleet_sets import FleetSets
 from webhook.fleet.memo import remembered
 from webhook.fleet.pool import Pool
 from webhook.model.device import Device
 from webhook.model.server_version import Server
 
-_NEWEST_SERVER: Final = Server()
+__all__ = ["POOL_LIMIT", "DeviceError", "Matches", "PoolMatches", "compile_all", "compile_for", "match_pools"]
 
-#: Entries of one pool's memo. There are thousands of pools: it is smaller than the inventory's own.
-POOL_LIMIT: Final = 256
+_NEWEST_SERVER: Final = Server()
 
 #: What a selector list is compiled to: all selectors, or everything that is wrong with them.
 Compiled: TypeAlias = "tuple[tuple[Selector, ...], tuple[CompileProblem, ...]]"
+#: A selector's text, the error it raises, and the devices of a pool on which it does.
+_Raised: TypeAlias = "tuple[str, str, Bits]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +33,103 @@ class DeviceError:
     expression: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class PoolMatches:
-    """What one pool has for some selectors; both tuples are in the allocator's order."""
+    """What one pool has for some selectors; `matched` and `errors` are in the allocator's order.
 
-    pool: Pool
-    matched: tuple[Device, ...]
-    errors: tuple[DeviceError, ...]
+    The same object for the same devices and errors of a pool, so that it can be part of a memo's key.
+    """
+
+    __slots__ = ("_errors", "_matched", "_raised", "match", "pool")
+
+    def __init__(self, pool: Pool, match: Bits, raised: tuple[_Raised, ...] = ()) -> None:
+        self.pool = pool
+        #: The devices that match: bit i is the pool's i-th.
+        self.match = match
+        self._raised = raised
+        self._matched: tuple[Device, ...] | None = pool.devices if match == everything(pool) else None
+        self._errors: tuple[DeviceError, ...] | None = None if raised else ()
+
+    @property
+    def matched(self) -> tuple[Device, ...]:
+        """The devices that pass all selectors."""
+        if self._matched is None:
+            self._matched = tuple([self.pool.devices[index] for index in _indexes(self.match)])
+        return self._matched
+
+    @property
+    def errors(self) -> tuple[DeviceError, ...]:
+        """The devices on which a selector, before any that they do not match, raises an error."""
+        if self._errors is None:
+            devices = self.pool.devices
+            found = sorted((index, text, message) for text, message, bits in self._raised for index in _indexes(bits))
+            self._errors = tuple([DeviceError(devices[index], message, text) for index, text, message in found])
+        return self._errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Matches:
     """What all pools have for a class and further selectors.
 
-    `pools` are those with a match or an error, in the allocator's order (driver, pool name). `problems` says which selectors
-    do not compile; then, and when the class is missing, nothing matches. `count` is the number of matched devices.
+    `problems` says which selectors do not compile; then, and when the class is missing, nothing matches. `too_costly` says
+    which selector was given up, "" if none: then nothing is known, and nothing must be concluded from what is not here.
     """
 
-    pools: tuple[PoolMatches, ...] = ()
-    class_missing: bool = False
-    problems: tuple[CompileProblem, ...] = ()
-    count: int = 0
+    __slots__ = ("_pools", "_selectors", "_sets", "class_missing", "count", "error", "match", "problems", "too_costly")
+
+    def __init__(
+        self,
+        sets: FleetSets | None = None,
+        selectors: tuple[Selector, ...] = (),
+        *,
+        class_missing: bool = False,
+        problems: tuple[CompileProblem, ...] = (),
+    ) -> None:
+        self.class_missing = class_missing
+        self.problems = problems
+        self._sets = sets
+        self._selectors = selectors
+        found = intersection(sets, selectors) if sets is not None else (0, 0)
+        self.too_costly: str = found if isinstance(found, str) else ""
+        #: The devices of the fleet that pass, and those with an error, as `FleetSets` numbers them.
+        self.match, self.error = (0, 0) if isinstance(found, str) else found
+        #: The number of devices that pass.
+        self.count = self.match.bit_count()
+        self._pools: tuple[PoolMatches, ...] | None = None if self.match | self.error else ()
+
+    @property
+    def pools(self) -> tuple[PoolMatches, ...]:
+        """The pools with a match or an error, in the allocator's order (driver, pool name)."""
+        if self._pools is None:
+            self._pools = tuple(self._by_pool())
+        return self._pools
+
+    def _by_pool(self) -> Iterator[PoolMatches]:
+        assert self._sets is not None
+        starts = self._sets.starts
+        match, error = self.match.to_bytes(starts[-1], "little"), self.error.to_bytes(starts[-1], "little")
+        for number, pool in enumerate(self._sets.pools):
+            begin, end = starts[number], starts[number + 1]
+            if self.error and any(error[begin:end]):
+                yield from match_pools((pool,), self._selectors)
+            else:
+                bits = int.from_bytes(match[begin:end], "little")
+                if bits:
+                    yield _pool_matches(pool, bits, ())
+
+
+def intersection(sets: FleetSets, selectors: tuple[Selector, ...]) -> tuple[Bits, Bits] | str:
+    """The devices that pass all selectors, and those on which one raises an error before another does not match.
+
+    The text of the selector at which the list became too costly, when it did.
+    """
+    match, error, steps = sets.everything, 0, 0
+    for selector in selectors:
+        found = sets.of(selector)
+        steps += found.steps if found is not None else 0
+        if found is None or steps > MOST_STEPS:
+            return selector.text
+        error |= match & found.error
+        match &= found.match
+    return match, error
 
 
 def compile_all(texts: tuple[str, ...], server: Server = _NEWEST_SERVER) -> Compiled:
@@ -77,34 +155,34 @@ def compile_for(server: Server, text: str) -> Selector | tuple[CompileProblem, .
 def match_pools(pools: Iterable[Pool], selectors: tuple[Selector, ...]) -> tuple[PoolMatches, ...]:
     """The devices of each pool that pass all selectors in their order; pools with neither a match nor an error are left out.
 
-    On a device the first selector that is not a match ends it, as in the allocator. Remembered on each pool.
+    On a device the first selector that is not a match ends it, as in the allocator. What is too costly to be tried counts as
+    a match: the device may be given out. Remembered on each pool.
     """
-    # One key object for all pools: a memo entry without matches then costs next to nothing.
-    key = ("match", *(selector.dialect for selector in selectors[:1]), tuple(selector.text for selector in selectors))
-    found = (remembered(pool.memo, key, partial(_evaluate, pool, selectors), POOL_LIMIT) for pool in pools)
+    askers = [Asker(selector) for selector in selectors]
+    found = (_asked(pool, askers) for pool in pools)
     return tuple(matches for matches in found if matches is not None)
 
 
-def _evaluate(pool: Pool, selectors: tuple[Selector, ...]) -> PoolMatches | None:
-    matched: list[Device] = []
-    errors: list[DeviceError] = []
-    for device in pool.devices:
-        verdict = _judge(device, selectors)
-        if verdict is Verdict.MATCH:
-            matched.append(device)
-        elif isinstance(verdict, DeviceError):
-            errors.append(verdict)
-    if not matched and not errors:
-        return None
-    everything = len(matched) == len(pool.devices)
-    return PoolMatches(pool, pool.devices if everything else tuple(matched), tuple(errors))
+def _asked(pool: Pool, askers: list[Asker]) -> PoolMatches | None:
+    match = everything(pool)
+    raised: list[_Raised] = []
+    for asker in askers:
+        found = asker.about(pool)
+        if found is None:
+            continue
+        if match & found.error:
+            raised += [(asker.selector.text, message, bits & match) for message, bits in found.messages if bits & match]
+        match &= found.match
+    return _pool_matches(pool, match, tuple(raised)) if match or raised else None
 
 
-def _judge(device: Device, selectors: tuple[Selector, ...]) -> Verdict | DeviceError:
-    for selector in selectors:
-        outcome = selector.against(device)
-        if isinstance(outcome, CelError):
-            return DeviceError(device, outcome.message, selector.text)
-        if outcome is not Verdict.MATCH:
-            return Verdict.NO_MATCH
-    return Verdict.MATCH
+def _pool_matches(pool: Pool, match: Bits, raised: tuple[_Raised, ...]) -> PoolMatches:
+    return remembered(pool.memo, ("match", match, raised), lambda: PoolMatches(pool, match, raised), POOL_LIMIT)
+
+
+def _indexes(bits: Bits) -> Iterator[int]:
+    written = bin(bits)[:1:-1]
+    index = written.find("1")
+    while index >= 0:
+        yield index
+        index = written.find("1", index + 1)
