@@ -16,7 +16,6 @@ from webhook.cel import (
     QUANTITY,
     STRING,
     CelError,
-    CompileProblem,
     Expression,
     compile_expression,
     list_of,
@@ -101,7 +100,10 @@ def test_string_results() -> None:
     ],
 )
 def test_problems(text: str, message: str, column: int) -> None:
-    assert run(text) == (CompileProblem(message, 1, column),)
+    problems = run(text)
+    assert isinstance(problems, tuple)
+    (problem,) = problems
+    assert (problem.message, problem.line, problem.column) == (message, 1, column)
 
 
 @pytest.mark.parametrize(

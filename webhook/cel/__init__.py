@@ -7,6 +7,7 @@ validators, closures (tree to closures), and the function table in `library`. No
 from __future__ import annotations
 
 from webhook.cel.dialect import DIALECT_GATES
+from webhook.cel.excerpt import excerpt, line_of, pointed
 from webhook.cel.expression import Expression, compile_expression
 from webhook.cel.problems import CompileProblem
 from webhook.cel.references import Reference
@@ -47,7 +48,10 @@ __all__ = [
     "Verdict",
     "compile_expression",
     "compile_selector",
+    "excerpt",
+    "line_of",
     "list_of",
     "map_of",
     "object_of",
+    "pointed",
 ]

@@ -185,3 +185,14 @@ def children(node: Node) -> list[Node]:
     if isinstance(node, Fold):
         return [node.range_, node.initial, node.condition, node.step, node.result]
     return []
+
+
+def dotted_name(node: Node) -> str:
+    """a.b.c as text, or "" when the node is no plain chain of names."""
+    names = []
+    while isinstance(node, Select) and not node.test:
+        names.append(node.field)
+        node = node.operand
+    if not isinstance(node, Ident):
+        return ""
+    return ".".join([node.name, *reversed(names)])

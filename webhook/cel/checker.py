@@ -9,8 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webhook.cel import unify
-from webhook.cel.ast import Call, FieldValue, Fold, Ident, ListNode, Literal, MapNode, Node, Position, Select, Struct
+from webhook.cel import hints, unify
+from webhook.cel.ast import (
+    Call,
+    FieldValue,
+    Fold,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Position,
+    Select,
+    Struct,
+    dotted_name,
+)
 from webhook.cel.checked import Checked, Resolution
 from webhook.cel.descent import Task, perform
 from webhook.cel.environment import TYPE_NAMES, Environment
@@ -40,6 +53,9 @@ from webhook.cel.types import (
     type_of,
 )
 from webhook.cel.values import TypeValue, UInt
+
+#: Unknown names for which the nearest known one is looked for.
+_LIKENED = 8
 
 _LITERAL_TYPES: dict[type, Type] = {
     bool: BOOL,
@@ -79,6 +95,7 @@ class _Checker:
         self.scopes: list[dict[str, Type]] = []
         self.problems: list[CompileProblem] = []
         self._fresh = 0
+        self._undeclared_names = 0
 
     # One task per kind of node, each giving the node's type.
 
@@ -116,7 +133,7 @@ class _Checker:
         return set(self.environment.variables).union(*self.scopes)
 
     def select(self, node: Select) -> Task[Type]:
-        name = _dotted_name(node)
+        name = dotted_name(node)
         if name in TYPE_NAMES and not self._is_local(name):
             found = self._resolve(node, name, absolute=True)
             if found is not None:
@@ -135,28 +152,31 @@ class _Checker:
     def _field(self, node: Node, operand: Node, name: str, *, optional: bool) -> Type:
         operand_type = unify.substitute(self.bindings, self.types[operand])
         target = operand_type.params[0] if is_optional(operand_type) else operand_type
-        result = self._field_type(node, target, name)
+        result = self._field_type(node, operand, target, name)
         return optional_of(result) if optional or is_optional(operand_type) else result
 
-    def _field_type(self, node: Node, target: Type, name: str) -> Type:
+    def _field_type(self, node: Node, operand: Node, target: Type, name: str) -> Type:
         if target.kind is Kind.MAP:
             return target.params[1]
         if target.kind is Kind.STRUCT:
-            return self._struct_field(node.at, target, name)
+            return self._struct_field(node, operand, target, name)
         if target.kind is Kind.PARAM:
             self._assign(DYN, target)
         elif not is_dyn(target) and target.kind is not Kind.ERROR:
             self._problem(f"type '{format_type(target)}' does not support field selection", node.at)
         return DYN
 
-    def _struct_field(self, at: Position, struct: Type, name: str) -> Type:
+    def _struct_field(self, node: Node, operand: Node, struct: Type, name: str) -> Type:
         fields = struct.fields or {}
         if name in fields:
             return fields[name]
         if struct.fields is None:
-            self._problem(f"unexpected failed resolution of '{struct.name}'", at)
+            hint = hints.for_selection(operand, struct, name)
+            self._problem(f"unexpected failed resolution of '{struct.name}'", node.at, hint)
         else:
-            self._problem(f"undefined field '{name}'{did_you_mean(name, fields)}", at)
+            near = did_you_mean(name, fields)
+            hint = "" if near else hints.for_selection(operand, struct, name)
+            self._problem(f"undefined field '{name}'{near}", node.at, hint)
         return ERROR
 
     def call(self, node: Call) -> Task[Type]:
@@ -167,14 +187,14 @@ class _Checker:
             yield self.check(argument)
         if node.target is None:
             return self._global_call(node, node.function)
-        name = f"{_dotted_name(node.target)}.{node.function}"
+        name = f"{dotted_name(node.target)}.{node.function}"
         function = self.environment.functions.get(name)
         if function is not None:
             return self._resolved(node, function, node.args, namespaced=True)
         yield self.check(node.target)
         function = self.environment.functions.get(node.function)
         if function is None:
-            return self._undeclared(node.at, node.function, self._known_functions())
+            return self._undeclared(node.at, node.function, self._known_functions(), hints.for_function(node.function))
         return self._resolved(node, function, (node.target, *node.args), member=True)
 
     def _optional_select(self, node: Call) -> Type:
@@ -187,7 +207,7 @@ class _Checker:
     def _global_call(self, node: Call, name: str) -> Type:
         function = self.environment.functions.get(name)
         if function is None:
-            return self._undeclared(node.at, name, self._known_functions())
+            return self._undeclared(node.at, name, self._known_functions(), hints.for_function(name))
         if name in ("_&&_", "_||_"):
             return self._logic(node, function)
         return self._resolved(node, function, node.args)
@@ -199,7 +219,7 @@ class _Checker:
         self.checked.calls[node] = Resolution(function, function.overloads)
         wrong = [argument for argument in node.args if not self._assign(self.types[argument], BOOL)]
         for argument in wrong:
-            self._mismatch(argument.at, BOOL, self.types[argument])
+            self._mismatch(argument.at, BOOL, self.types[argument], hints.CONDITION)
         return ERROR if wrong else BOOL
 
     def _resolved(
@@ -217,7 +237,7 @@ class _Checker:
                 fitting.append(overload)
                 result = found if result is None or result == found else DYN
         if result is None:
-            return self._no_overload(node, function.name, types, member=member)
+            return self._no_overload(node, function, types, member=member)
         self.checked.calls[node] = Resolution(function, tuple(fitting), namespaced)
         return result
 
@@ -232,16 +252,18 @@ class _Checker:
 
     def _instantiated(self, overload: Overload) -> list[Type]:
         """The overload's result and parameters, with fresh type parameters."""
-        names = {found for type_ in (overload.result, *overload.params) for found in _params_of(type_)}
+        names = {found for type_ in (overload.result, *overload.params) for found in unify.params_of(type_)}
         if not names:
             return [overload.result, *overload.params]
         fresh = {name: self._new_param() for name in sorted(names, key=lambda found: found.name)}
         return [unify.substitute(fresh, type_) for type_ in (overload.result, *overload.params)]
 
-    def _no_overload(self, node: Call, name: str, types: list[Type], *, member: bool) -> Type:
-        closed = [format_type(unify.substitute(self.bindings, type_, close=True)) for type_ in types]
+    def _no_overload(self, node: Call, function: Function, types: list[Type], *, member: bool) -> Type:
+        types = [unify.substitute(self.bindings, type_, close=True) for type_ in types]
+        closed = [format_type(type_) for type_ in types]
         signature = f"{closed[0]}.({', '.join(closed[1:])})" if member else f"({', '.join(closed)})"
-        self._problem(f"found no matching overload for '{name}' applied to '{signature}'", node.at)
+        hint = hints.for_call(node, function, types, member=member)
+        self._problem(f"found no matching overload for '{function.name}' applied to '{signature}'", node.at, hint)
         return ERROR
 
     def list_node(self, node: ListNode) -> Task[Type]:
@@ -353,14 +375,16 @@ class _Checker:
         self._fresh += 1
         return param(f"_var{self._fresh}")
 
-    def _problem(self, message: str, at: Position) -> None:
-        self.problems.append(problem(message, at))
+    def _problem(self, message: str, at: Position, hint: str = "") -> None:
+        self.problems.append(problem(message, at, hint))
 
-    def _mismatch(self, at: Position, expected: Type, actual: Type) -> None:
-        self._problem(f"expected type '{format_type(expected)}' but found '{format_type(actual)}'", at)
+    def _mismatch(self, at: Position, expected: Type, actual: Type, hint: str = "") -> None:
+        self._problem(f"expected type '{format_type(expected)}' but found '{format_type(actual)}'", at, hint)
 
-    def _undeclared(self, at: Position, name: str, known: Any) -> Type:
-        self._problem(f"undeclared reference to '{name}' (in container ''){did_you_mean(name, known)}", at)
+    def _undeclared(self, at: Position, name: str, known: Any, hint: str = "") -> Type:
+        self._undeclared_names += 1
+        near = did_you_mean(name, known) if not hint and self._undeclared_names <= _LIKENED else ""
+        self._problem(f"undeclared reference to '{name}' (in container ''){near}", at, hint)
         return ERROR
 
 
@@ -376,20 +400,3 @@ _CHECKS: dict[str, Callable[[_Checker, Any], Task[Type]]] = {
     "MapNode": _Checker.map_node,
     "Fold": _Checker.fold,
 }
-
-
-def _params_of(type_: Type) -> set[Type]:
-    if type_.kind is Kind.PARAM:
-        return {type_}
-    return {found for nested in type_.params for found in _params_of(nested)}
-
-
-def _dotted_name(node: Node) -> str:
-    """a.b.c as text, or "" when the node is no plain chain of names."""
-    names = []
-    while isinstance(node, Select) and not node.test:
-        names.append(node.field)
-        node = node.operand
-    if not isinstance(node, Ident):
-        return ""
-    return ".".join([node.name, *reversed(names)])

@@ -20,6 +20,7 @@ from webhook.cel.device import Lookup, Path, attribute_map, capacity_map, capaci
 from webhook.cel.environment import Environment
 from webhook.cel.frontend import parse
 from webhook.cel.problems import CompileProblem, ExpressionError
+from webhook.cel.syntax_hints import with_names
 from webhook.cel.types import (
     BOOL,
     DEVICE_ATTRIBUTES,
@@ -103,7 +104,7 @@ def _compile_cached(text: str, declared: _Declared, result: ResultType) -> Expre
     try:
         return _compile(text, declared.variables, result)
     except ExpressionError as error:
-        return error.problems
+        return with_names(error.problems, text, frozenset(declared.variables))
     except (RecursionError, TypeTooLargeError):
         return (CompileProblem("expression is nested too deeply", 1, 1),)
     except AbortedError as error:

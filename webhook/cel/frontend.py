@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from webhook.cel import syntax_hints
 from webhook.cel.ast import (
     Call,
     Entry,
@@ -67,13 +68,17 @@ def parse(text: str) -> Node:
 
 
 def _syntax_problem(error: UnexpectedInput, text: str) -> CompileProblem:
+    lines = text.split("\n")
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        lines = text.split("\n")
-        return CompileProblem("Syntax error: mismatched input '<EOF>'", len(lines), len(lines[-1]) + 1)
-    if isinstance(error, UnexpectedToken):
-        return CompileProblem(f"Syntax error: mismatched input '{error.token}'", error.line, error.column)
-    if isinstance(error, UnexpectedCharacters):
-        return CompileProblem(f"Syntax error: token recognition error at: '{error.char}'", error.line, error.column)
+        hint = syntax_hints.for_end(text)
+        return CompileProblem("Syntax error: mismatched input '<EOF>'", len(lines), len(lines[-1]) + 1, hint)
+    if isinstance(error, UnexpectedToken | UnexpectedCharacters):
+        if isinstance(error, UnexpectedToken):
+            what = f"mismatched input '{error.token}'"
+        else:
+            what = f"token recognition error at: '{error.char}'"
+        hint = syntax_hints.for_token(lines[error.line - 1], error.column) if error.line <= len(lines) else ""
+        return CompileProblem(f"Syntax error: {what}", error.line, error.column, hint)
     return CompileProblem("Syntax error", 1, 1)
 
 

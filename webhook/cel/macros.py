@@ -26,6 +26,7 @@ from webhook.cel.ast import (
     member_call,
     select,
 )
+from webhook.cel.hints import for_has
 from webhook.cel.problems import ExpressionError, problem
 
 ACCUMULATOR = "@result"
@@ -42,7 +43,7 @@ def expand_global(at: Position, name: str, args: Args) -> Node | None:
     if name != "has" or len(args) != 1:
         return None
     if not isinstance(args[0], Select):
-        raise ExpressionError(problem("invalid argument to has() macro", args[0].at))
+        raise ExpressionError(problem("invalid argument to has() macro", args[0].at, for_has(args[0])))
     return select(at, args[0].operand, args[0].field, test=True)
 
 

@@ -20,7 +20,7 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class CompileProblem:
-    """One mistake in an expression, at a place counted from 1. `hint` says what to write instead, "" when that cannot be told."""
+    """One mistake in an expression, at a place counted from 1. `hint` says what to write instead, where that can be told."""
 
     message: str
     line: int

@@ -17,12 +17,14 @@ from webhook.cel.cost.estimate import estimate
 from webhook.cel.cost.meter import Meter
 from webhook.cel.cost.program import Program, device_reader, program
 from webhook.cel.device import DeviceRoots
-from webhook.cel.dialect import NEWEST, Dialect, dialect_of, environment_of
+from webhook.cel.dialect import DEVICE, NEWEST, Dialect, dialect_of, environment_of
 from webhook.cel.folds import weight
 from webhook.cel.frontend import parse
+from webhook.cel.hints import for_result
 from webhook.cel.problems import CompileProblem, ExpressionError
 from webhook.cel.quirks import needs_the_count
 from webhook.cel.references import Reference, references_of
+from webhook.cel.syntax_hints import with_names
 from webhook.cel.types import BOOL, TypeTooLargeError, format_type
 from webhook.cel.validators import validate
 from webhook.cel.values import (
@@ -196,7 +198,7 @@ def _compiled(text: str, dialect: Dialect) -> Selector | tuple[CompileProblem, .
     try:
         return _compile(text, dialect)
     except ExpressionError as error:
-        return error.problems
+        return with_names(error.problems, text, frozenset({DEVICE}))
     except (RecursionError, TypeTooLargeError):
         return (CompileProblem("expression is nested too deeply", 1, 1),)
     except AbortedError as error:
@@ -223,7 +225,7 @@ def _checked(text: str, dialect: Dialect) -> Checked:
     result = checked.types[checked.tree]
     if result not in (BOOL, dialect.attribute):
         message = f"must evaluate to bool or the unknown type, not {format_type(result)}"
-        raise ExpressionError(CompileProblem(message, 1, 1))
+        raise ExpressionError(CompileProblem(message, 1, 1, for_result(checked.tree, result)))
     return checked
 
 

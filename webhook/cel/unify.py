@@ -111,3 +111,10 @@ def substitute(bindings: Bindings, type_: Type, *, close: bool = False) -> Type:
         return type_
     params = tuple(substitute(bindings, nested, close=close) for nested in type_.params)
     return type_ if params == type_.params else Type(type_.kind, type_.name, params, type_.fields)
+
+
+def params_of(type_: Type) -> set[Type]:
+    """The type parameters in a type."""
+    if type_.kind is Kind.PARAM:
+        return {type_}
+    return {found for nested in type_.params for found in params_of(nested)}

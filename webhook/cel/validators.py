@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from webhook.cel.ast import Call, ListNode, Literal, MapNode, Node, children
 from webhook.cel.checked import Checked
+from webhook.cel.hints import MIXED, UNREADABLE
 from webhook.cel.library.format import ALLOWED, interpolate
 from webhook.cel.library.regex import PatternError, compiled
 from webhook.cel.library.time import parse_duration, parse_timestamp
@@ -48,7 +49,7 @@ def _problems(checked: Checked, node: Node, exempt: bool) -> Iterator[CompilePro
     elif isinstance(node, Call) and node.function in _LITERAL_CHECKS and node.args:
         argument = node.args[0]  # of the arguments proper, as the scheduler's library has it
         if isinstance(argument, Literal) and not _LITERAL_CHECKS[node.function](argument.value):
-            yield problem(f"invalid {node.function} argument", argument.at)
+            yield problem(f"invalid {node.function} argument", argument.at, UNREADABLE[node.function])
 
 
 def _entry_type(checked: Checked, node: Node, optional: bool) -> Type:
@@ -61,7 +62,7 @@ def _entry_type(checked: Checked, node: Node, optional: bool) -> Type:
 def _mixed(types: list[Type], nodes: list[Node] | tuple[Node, ...]) -> Iterator[CompileProblem]:
     for type_, node in zip(types[1:], nodes[1:], strict=True):
         if not _equivalent(types[0], type_):
-            yield problem(f"expected type '{format_type(types[0])}' but found '{format_type(type_)}'", node.at)
+            yield problem(f"expected type '{format_type(types[0])}' but found '{format_type(type_)}'", node.at, MIXED)
             return
 
 

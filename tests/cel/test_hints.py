@@ -1,0 +1,202 @@
+"""What is said besides Kubernetes' own words: what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from webhook.cel import BOOL, STRING, CompileProblem, Selector, compile_expression, compile_selector, excerpt
+
+HINTS = [
+    ('device.driver = "a"', "write == to compare"),
+    ('device.driver == "a" and true', "write && for and"),
+    ('device.driver == "a" or true', "write || for or"),
+    ("not true", "write ! for not"),
+    ('device.driver == "a" & true', "write && for and"),
+    ("true | false", "write || for or"),
+    ('device.driver == "a', 'the text has no closing quote: end it with ", or take this one away'),
+    ('device.driver == a"', 'this " has no partner: put the text before it in quotes, or take it away'),
+    ("device.driver == gpu.example.com", 'a text needs quotes: write "gpu.example.com"'),
+    ("device.driver == 'a\"", "the text has no closing quote: end it with ', or take this one away"),
+    ("device.memory", 'write device.attributes["<driver>"].memory, or device.capacity["<driver>"].memory for an amount'),
+    (
+        'device.capacity["d"].memory >= "40Gi"',
+        'a capacity is a quantity: write device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    (
+        'device.capacity["d"].memory == "40Gi"',
+        'a capacity is a quantity: write device.capacity["d"].memory.compareTo(quantity("40Gi")) == 0',
+    ),
+    (
+        'device.capacity["d"].memory >= quantity("40Gi")',
+        'a capacity is a quantity: write device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    (
+        'device.capacity["d"].memory > 40',
+        'a capacity is a quantity: write device.capacity["d"].memory.compareTo(quantity("40")) > 0',
+    ),
+    (
+        '"40Gi" <= device.capacity["d"].memory',
+        'a capacity is a quantity: write device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    (
+        'device.capacity["d"].memory.startsWith("4")',
+        'a capacity is a quantity, not a text: write device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    ('device.capacity["d"].memory.compareTo("40Gi")>0', 'write quantity("40Gi")'),
+    ('device.capacity["d"].memory.isGreaterThan(40)', 'write quantity("40")'),
+    (
+        'device.attributes["d"].v.compareTo("1.2.3")>0',
+        'compare a version with semver("1.2.3"), a capacity with quantity("1.2.3")',
+    ),
+    (
+        'device.attributes["d"].v > semver("1.2.3")',
+        'this is a version: write semver("1.2.3").compareTo(device.attributes["d"].v) < 0',
+    ),
+    (
+        'device.attributes["d"].v.isGreaterThan("1.2.3")',
+        'compare a version with semver("1.2.3"), a capacity with quantity("1.2.3")',
+    ),
+    ('has(device.attributes["d"])', 'it takes a name behind a dot: write "d" in device.attributes'),
+    ('has(device.attributes["d"]["x"])', 'it takes a name behind a dot: write has(device.attributes["d"].x)'),
+    ('has("x")', 'it takes a name behind a dot, as in has(device.attributes["gpu.example.com"].model)'),
+    ("has(device)", 'it takes a name behind a dot, as in has(device.attributes["gpu.example.com"].model)'),
+    (
+        'device.capacity["memory"].compareTo(quantity("40Gi"))>0',
+        'the first index is the domain, not the name: write device.capacity["<driver>"].memory',
+    ),
+    (
+        'device.capacity.gpu.example.com.memory.compareTo(quantity("1"))>0',
+        'the domain is one name: write device.capacity["gpu.example.com"].memory',
+    ),
+    (
+        'device.capacity["d"].memory.value == 1',
+        'a capacity stands for its amount: write device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    ("device.driver", 'it has to say true or false: compare it, as in device.driver == "..."'),
+    ('device.attributes["d"].x && "a"', "&&, || and ?: take true or false: compare the value with something"),
+    ('device.attributes["d"].x + 1', "it has to say true or false: compare the value with something"),
+    (
+        '!device.driver == "x"',
+        "! binds more tightly than a comparison: write != or put the comparison in parentheses, as in !(a == b)",
+    ),
+    ("1 == 1.0", "both sides need one type: write int(1.0)"),
+    ('contains(device.driver,"x")', 'contains is called on its value: write device.driver.contains("x")'),
+    ('device.capacity["d"].memory.sign()==1', 'sign is called on nothing: write sign(device.capacity["d"].memory)'),
+    ('"40Gi".quantity() == 1', 'quantity is called on nothing: write quantity("40Gi")'),
+    ("device.driver == “a”", 'write a plain quote: "'),
+    ('device.driver === "a"', "write == to compare: two signs are enough"),
+    ('device.driver <> "a"', "write != for unequal"),
+    ("if (true) true", "write condition ? value : otherwise"),
+    ('device.driver in "abc"', "in wants a list or a map on its right, as in x in [...]; of a text ask x.contains(...)"),
+    ("device.driver.len() == 1", "write size()"),
+    ('device.attributes["d"].x == "a" "b"', "put a comma or an operator between the two"),
+    ('device.attributes["d"].n > "5" && 1', "&&, || and ?: take true or false: compare the value with something"),
+    ('device.attributes["d/x"] == 1', 'the first index is the domain, not the name: write device.attributes["d"].x'),
+    ("device.attributes.d/x == 1", 'a name with / in it needs brackets and quotes, as in ["a/b"]'),
+    ('device.attributes["d"].x-y == 1', 'a name with - in it needs brackets and quotes, as in ["a-b"]'),
+    ("device.attributes['d'].x == 'a", "the text has no closing quote: end it with ', or take this one away"),
+    ("device.attributes[d].x == 1", 'a text needs quotes: write "d"'),
+    ('quantity(40) == quantity("1")', 'it takes a text: write quantity("40")'),
+    ('device.attributes["d"].x == None', "write null"),
+    ('device.attributes["d"].x == True', "write true"),
+    ("TRUE", "write true"),
+    ('device.driver == "a";', "an expression has no semicolon: leave it out"),
+    ("x == 1", 'a text needs quotes: write "x"'),
+    ('attributes["d"].x == 1', "write device.attributes"),
+    ("$x", "write variables by their plain names"),
+    (
+        'device.attributes["d"].x.matches("(")',
+        "RE2 cannot read this pattern: every bracket closed, no look-around, no back references",
+    ),
+    ('device.attributes["d"].x like "a"', "write x.matches(...) for a pattern, x.contains(...) for a part"),
+    ('device.attributes["d"].x in ("a","b")', "write a list in brackets, as in x in [a, b]"),
+    ('device.attributes["d"].x in ["a" "b"]', "put a comma or an operator between the two"),
+    ('device.attributes["d"].x contains "a"', "contains is called on its value: write x.contains(...)"),
+    ('[1,"a"] == []', "a literal has entries of one type: wrap those of other types in dyn(...)"),
+    ('device.driver == ("a"', "close what is open: )"),
+    ('has(device.attributes["d"].x["y-z"])', 'it takes a name behind a dot: write "y-z" in device.attributes["d"].x'),
+    (
+        'device.capacity["d"].memory.lowerAscii() == "x"',
+        'a capacity is a quantity, not a text: write device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    ('duration("x") == duration("1s")', 'write a duration as in duration("1h30m")'),
+    ('timestamp("x") == timestamp(0)', 'write a time as in timestamp("2027-01-31T12:00:00Z")'),
+    ('quantity("1") == "1"', 'a capacity is a quantity: write quantity("1").compareTo(quantity("1")) == 0'),
+    ("device.driver.isEmpty()", "write size() == 0"),
+    ('device.attributes["d"].v.compareTo(1) == 0', 'compare a version with semver("1"), a capacity with quantity("1")'),
+    ("device.driver & true", "write && for and"),
+    ('semver(1.2) == semver("1.2.0")', 'it takes a text: write semver("1.2")'),
+    ('device.attributes["d"] == "x"', 'the first index is the domain, not the name: write device.attributes["<driver>"].d'),
+    ('device.driver == "a" "', 'this " has no partner: put the text before it in quotes, or take it away'),
+    ('device.driver == "\\d"', "a \\ in a text is written \\\\"),
+    ('device.attributes["d"].x ==', ""),
+    ("device.nope.more == 1", 'write device.attributes["<driver>"].nope, or device.capacity["<driver>"].nope for an amount'),
+]
+
+
+@pytest.mark.parametrize(("text", "hint"), HINTS, ids=[text for text, _ in HINTS])
+def test_hint(text: str, hint: str) -> None:
+    problems = compile_selector(text)
+    assert not isinstance(problems, Selector)
+    assert hint in [problem.hint for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("device.driver == 'x'", "only selectors have a device; here there are ready, tier"),
+        ("tier == batch", 'a text needs quotes: write "batch"'),
+        ("tier = 'batch'", "write == to compare"),
+        ("ready && tier", "&&, || and ?: take true or false: compare the value with something"),
+    ],
+)
+def test_hints_of_policies(text: str, hint: str) -> None:
+    (problem,) = compile_expression(text, variables={"tier": STRING, "ready": BOOL}, result="bool")  # type: ignore[misc]
+    assert problem.hint == hint
+
+
+@pytest.mark.parametrize(
+    "paste",
+    [
+        'device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+        'semver("1.2.3").compareTo(device.attributes["d"].v) < 0',
+        'has(device.attributes["d"].x)',
+        'device.driver.contains("x")',
+        'sign(device.capacity["d"].memory) == 1',
+        'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("1"))',
+        'device.driver.matches("\\\\d")',
+    ],
+)
+def test_what_hints_say_compiles(paste: str) -> None:
+    assert isinstance(compile_selector(paste), Selector)
+
+
+def test_many_mistakes_are_each_told_but_likened_only_at_first() -> None:
+    problems = compile_selector(" && ".join(["containz('a')"] * 20))
+    assert isinstance(problems, tuple)
+    near = [problem for problem in problems if "did you mean" in problem.message]
+    assert (len(problems), len(near)) == (20, 8)
+
+
+EXCERPTS = [
+    ("device.driver = 'a'", 1, 15, "device.driver = 'a'\n              ^"),
+    ("true &&\n  device.nope", 2, 9, "device.nope\n      ^"),
+    ("\ttrue\t&& nope", 1, 10, "true && nope\n        ^"),
+    ("'\u4e16\u754c' == nope", 1, 9, "'\u4e16\u754c' == nope\n          ^"),
+    ("'e\u0301' == nope", 1, 9, "'e\u0301' == nope\n       ^"),
+    ("'\x00' == nope", 1, 8, "' ' == nope\n       ^"),
+    ("true &&", 1, 8, "true &&\n       ^"),
+    ("a\u2028b", 1, 2, "a\u2028b\n ^"),
+    ("x" * 200 + "!" + "y" * 200, 1, 201, "..." + "x" * 50 + "!" + "y" * 49 + "...\n" + " " * 53 + "^"),
+    ("true", 3, 1, ""),
+    ("", 1, 1, ""),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "shown"), EXCERPTS, ids=range(len(EXCERPTS)))
+def test_excerpt(text: str, line: int, column: int, shown: str) -> None:
+    assert excerpt(CompileProblem("", line, column), text) == shown
+
+
+def test_excerpt_with_a_note() -> None:
+    assert excerpt(CompileProblem("", 1, 6), "true nope", "here") == "true nope\n     ^ here"

@@ -1,0 +1,177 @@
+"""What to write instead: hints for the usual mistakes in calls, selections and results. They change no answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from webhook.cel.ast import Call, Ident, Literal, Node
+from webhook.cel.library.table import Function
+from webhook.cel.spelling import spelt
+from webhook.cel.types import BOOL, DOUBLE, INT, QUANTITY, SEMVER, STRING, UINT, Kind, Type, format_type, is_dyn
+
+_FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_COMPARISONS: Final = {f"_{operator}_": operator for operator in _FLIPPED}
+_COMPARING: Final = frozenset({"compareTo", "isGreaterThan", "isLessThan"})
+_NUMBERS: Final = (INT, UINT, DOUBLE)
+_CONSTRUCTORS: Final = ((QUANTITY, "quantity", "a capacity is a quantity"), (SEMVER, "semver", "this is a version"))
+#: What other languages call it.
+_ELSEWHERE: Final = {
+    "len": "write size()",
+    "length": "write size()",
+    "count": "write size()",
+    "lower": "write lowerAscii()",
+    "toLower": "write lowerAscii()",
+    "toLowerCase": "write lowerAscii()",
+    "upper": "write upperAscii()",
+    "toUpper": "write upperAscii()",
+    "toUpperCase": "write upperAscii()",
+    "hasPrefix": "write startsWith()",
+    "startswith": "write startsWith()",
+    "hasSuffix": "write endsWith()",
+    "endswith": "write endsWith()",
+    "regex": "write matches()",
+    "any": "write exists(x, ...)",
+    "some": "write exists(x, ...)",
+    "every": "write all(x, ...)",
+    "version": 'write semver("1.2.3")',
+    "isEmpty": "write size() == 0",
+    "isGreaterThanOrEqualTo": "write compareTo(...) >= 0",
+    "isLessThanOrEqualTo": "write compareTo(...) <= 0",
+    "get": "write [?key].orValue(...)",
+    "getOrDefault": "write [?key].orValue(...)",
+}
+_IN_TEXT: Final = "in wants a list or a map on its right, as in x in [...]; of a text ask x.contains(...)"
+#: For what stands in the place of a condition.
+CONDITION: Final = "&&, || and ?: take true or false: compare the value with something"
+#: For a list or map literal with entries of several types.
+MIXED: Final = "a literal has entries of one type: wrap those of other types in dyn(...)"
+#: For constant arguments that cannot be read.
+UNREADABLE: Final = {
+    "matches": "RE2 cannot read this pattern: every bracket closed, no look-around, no back references",
+    "duration": 'write a duration as in duration("1h30m")',
+    "timestamp": 'write a time as in timestamp("2027-01-31T12:00:00Z")',
+}
+_BY_NAME: Final = re.compile(r"[^./]+")
+
+
+def for_function(name: str) -> str:
+    """For a function that there is not."""
+    return _ELSEWHERE.get(name, "")
+
+
+def for_call(node: Call, function: Function, types: Sequence[Type], *, member: bool) -> str:
+    """For a call that no overload fits; `types` are those of the receiver, if there is one, and of the arguments."""
+    nodes = (node.target, *node.args) if member and node.target is not None else node.args
+    if node.function in _COMPARISONS:
+        return _comparison(_COMPARISONS[node.function], nodes, types)
+    if node.function == "!_":
+        return "! binds more tightly than a comparison: write != or put the comparison in parentheses, as in !(a == b)"
+    if node.function == "@in":
+        return _IN_TEXT if types[1] == STRING else ""
+    return (
+        _domain(nodes[0], types[0] if types else None)
+        or _receiver(node, function, nodes, member=member)
+        or _argument(node, nodes, types)
+        or _on_quantity(nodes, types)
+    )
+
+
+def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    for type_, constructor, what in _CONSTRUCTORS:
+        if type_ in types:
+            first = types[0] == type_
+            value, other = (nodes[0], nodes[1]) if first else (nodes[1], nodes[0])
+            against = _constructed(constructor, other, types[1] if first else types[0])
+            return f"{what}: write {_shown(value)}.compareTo({against}) {operator if first else _FLIPPED[operator]} 0"
+    by_name = _domain(nodes[0], types[0]) or _domain(nodes[1], types[1])
+    if by_name or any(map(is_dyn, types)) or any(type_.kind is Kind.ERROR for type_ in types):
+        return by_name
+    if all(type_ in _NUMBERS for type_ in types):
+        return f"both sides need one type: write {format_type(types[0])}({_shown(nodes[1])})"
+    return f"compare values of one type: {format_type(types[0])} and {format_type(types[1])} are never equal"
+
+
+def _domain(node: Node, type_: Type | None) -> str:
+    """`device.capacity["memory"]`: a name where the domain is wanted."""
+    if type_ is None or type_.kind is not Kind.MAP or not isinstance(node, Call) or node.function != "_[_]":
+        return ""
+    (whole, key), name = node.args, spelt(node.args[0])
+    if name not in ("device.attributes", "device.capacity") or not isinstance(key, Literal) or type(key.value) is not str:
+        return ""
+    domain, _, bare = key.value.rpartition("/")
+    if not domain and _BY_NAME.fullmatch(bare) is None:
+        return f'{spelt(whole)}["{bare}"] is a whole domain: say what of it, as in {name}["{bare}"].model'
+    return f'the first index is the domain, not the name: write {name}["{domain or "<driver>"}"].{bare}'
+
+
+def _receiver(node: Call, function: Function, nodes: Sequence[Node], *, member: bool) -> str:
+    """`contains(x, "y")`, `x.sign()`: the right function in the wrong place."""
+    fits = {overload.member for overload in function.overloads if len(overload.params) == len(nodes)}
+    if fits == {True} and not member:
+        arguments = ", ".join(map(_shown, nodes[1:]))
+        return f"{node.function} is called on its value: write {_shown(nodes[0])}.{node.function}({arguments})"
+    if fits == {False} and member:
+        return f"{node.function} is called on nothing: write {node.function}({', '.join(map(_shown, nodes))})"
+    return ""
+
+
+def _argument(node: Call, nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    """`compareTo("40Gi")`: the constructor is missing; `quantity(40)`: the quotes are."""
+    if node.function in ("quantity", "semver") and types and types[-1] in _NUMBERS:
+        return f'it takes a text: write {node.function}("{_shown(nodes[-1])}")'
+    if node.function not in _COMPARING or len(types) != 2 or types[1] not in (STRING, *_NUMBERS):
+        return ""
+    constructor = next((name for type_, name, _ in _CONSTRUCTORS if types[0] == type_), "")
+    if constructor:
+        return f"write {_constructed(constructor, nodes[1], types[1])}"
+    versions, amounts = (_constructed(name, nodes[1], types[1]) for name in ("semver", "quantity"))
+    return f"compare a version with {versions}, a capacity with {amounts}" if is_dyn(types[0]) else ""
+
+
+def _on_quantity(nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    """`memory.startsWith("4")`"""
+    if not types or types[0] != QUANTITY:
+        return ""
+    return f'a capacity is a quantity, not a text: write {_shown(nodes[0])}.compareTo(quantity("40Gi")) >= 0'
+
+
+def _constructed(constructor: str, node: Node, type_: Type) -> str:
+    if type_ == STRING:
+        return f"{constructor}({_shown(node)})"
+    return f'{constructor}("{_shown(node)}")' if type_ in _NUMBERS else _shown(node)
+
+
+def _shown(node: Node) -> str:
+    return spelt(node) or "..."
+
+
+def for_selection(operand: Node, target: Type, name: str) -> str:
+    """For a field that its operand's type does not have."""
+    if target == QUANTITY and name == "value":
+        return f'a capacity stands for its amount: write {_shown(operand)}.compareTo(quantity("40Gi")) >= 0'
+    if isinstance(operand, Ident) and operand.name == "device" and target.kind is Kind.STRUCT:
+        return f'write device.attributes["<driver>"].{name}, or device.capacity["<driver>"].{name} for an amount'
+    return ""
+
+
+def for_has(argument: Node) -> str:
+    """For a `has()` of anything but a selection."""
+    if isinstance(argument, Call) and argument.function == "_[_]":
+        container, key = argument.args
+        of = spelt(container)
+        if of in ("device.attributes", "device.capacity"):
+            return f"it takes a name behind a dot: write {_shown(key)} in {of}"
+        if isinstance(key, Literal) and type(key.value) is str and key.value.isidentifier():
+            return f"it takes a name behind a dot: write has({_shown(container)}.{key.value})"
+        return f"it takes a name behind a dot: write {_shown(key)} in {_shown(container)}"
+    return 'it takes a name behind a dot, as in has(device.attributes["gpu.example.com"].model)'
+
+
+def for_result(node: Node, type_: Type) -> str:
+    """For an expression whose result is not true or false."""
+    example = {STRING: '== "..."', QUANTITY: '.compareTo(quantity("40Gi")) >= 0'}.get(type_)
+    if example is None:
+        return "it has to say true or false: compare the value with something" if type_ != BOOL else ""
+    return f"it has to say true or false: compare it, as in {spelt(node)}{'' if example[0] == '.' else ' '}{example}"
