@@ -7,7 +7,7 @@ others stays: `inventory` (slices and classes), `nodes`, `holdings` (who holds d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from webhook.fleet.holdings import Holdings
@@ -49,3 +49,10 @@ class Fleet:
     observed: frozenset[str] = frozenset()
     as_of: datetime | None = None
     memo: Memo = field(default_factory=dict, init=False, repr=False)
+
+
+def seen_until(fleet: Fleet, as_of: datetime) -> Fleet:
+    """The same facts, known to hold up to another instant. What was found out about them stays."""
+    later = replace(fleet, as_of=as_of)
+    later.memo.update(fleet.memo)
+    return later

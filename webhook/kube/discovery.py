@@ -9,12 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from webhook.errors import ApiError, ClusterError
+from webhook.fleet.reading import RESOURCE_GROUP
 from webhook.kube.client import Client
 from webhook.kube.kinds import Kind
 from webhook.model.server_version import read_version
 from webhook.model.tolerant import flag, mapping, sequence, text
 
 _NOT_FOUND = 404
+#: API groups whose kinds people name without the group.
+_PLAIN_GROUPS = frozenset({"", "apps", "batch", RESOURCE_GROUP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +32,7 @@ class Source:
     @property
     def name(self) -> str:
         """`ResourceSlice`, `JobSet.jobset.x-k8s.io`: as people name a kind, and as metrics label it."""
-        own = not self.kind.group or "." not in self.kind.group or self.kind.group.endswith(".k8s.io") and self._of_core
-        return self.kind.kind if own else f"{self.kind.kind}.{self.kind.group}"
-
-    @property
-    def _of_core(self) -> bool:
-        return self.kind.group == "resource.k8s.io"
+        return self.kind.kind if self.kind.group in _PLAIN_GROUPS else f"{self.kind.kind}.{self.kind.group}"
 
     def path_of(self, namespace: str, name: str) -> str:
         """The path of one object."""
@@ -68,7 +66,7 @@ def discover(client: Client, kinds: Iterable[Kind]) -> Served:
     return Served(
         version=version,
         git_version=git_version,
-        resource_versions=groups.get("resource.k8s.io", ()),
+        resource_versions=groups.get(RESOURCE_GROUP, ()),
         sources=tuple(source for _, source in found if source is not None),
         missing=tuple(kind for kind, source in found if source is None),
     )
@@ -76,7 +74,7 @@ def discover(client: Client, kinds: Iterable[Kind]) -> Served:
 
 def _groups(said: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """API group -> its versions, the server's preferred one first."""
-    groups = {"": ("v1",)}
+    groups: dict[str, tuple[str, ...]] = {"": ("v1",)}
     for group in map(mapping, sequence(said.get("groups"))):
         versions = [text(mapping(item).get("version")) for item in sequence(group.get("versions"))]
         preferred = text(mapping(group.get("preferredVersion")).get("version"))

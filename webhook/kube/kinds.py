@@ -29,9 +29,9 @@ RESOURCE_VERSIONS: Final = ("v1", "v1beta2", "v1beta1", "v1alpha3")
 
 #: What can be left out, and what is then unknown.
 FEATURES: Final[Mapping[str, str]] = {
-    "pods": "what device-plugin pods hold, and the pod behind a generated claim",
+    "pods": "what device-plugin pods hold, and which pod a generated claim is for",
     "quotas": "whether a quota leaves room for what is injected",
-    "owners": "the declarations that a pod's controllers carry",
+    "owners": "what the controllers above a pod declare",
     "taint-rules": "which devices a DeviceTaintRule takes away",
     "queues": "in which namespaces Kueue admits workloads",
 }

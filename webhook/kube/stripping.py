@@ -12,6 +12,7 @@ from typing import Any, Final
 from webhook.model.tolerant import Json, mapping, sequence, text
 
 ANNOTATION_DOMAINS: Final = ("fallgate.dev", "resource.kubernetes.io", "kueue.x-k8s.io")
+_SUBDOMAINS: Final = tuple(f".{domain}" for domain in ANNOTATION_DOMAINS)
 
 _META: Final = (
     "name",
@@ -35,7 +36,10 @@ def stripped(raw: Json, kind: str, api_version: str) -> dict[str, Any]:
         case "Pod":
             body["spec"], body["status"] = _pod_spec(mapping(raw.get("spec"))), _some(mapping(raw.get("status")), _POD_STATUS)
         case "Node":
-            body["spec"], body["status"] = _some(mapping(raw.get("spec")), ("taints",)), _node_status(mapping(raw.get("status")))
+            body["spec"], body["status"] = (
+                _some(mapping(raw.get("spec")), ("taints",)),
+                _node_status(mapping(raw.get("status"))),
+            )
         case "ResourceClaim":
             body["spec"], body["status"] = raw.get("spec"), _some(mapping(raw.get("status")), ("allocation", "reservedFor"))
         case "ResourceQuota":
@@ -68,7 +72,7 @@ def _metadata(meta: Json) -> dict[str, Any]:
 
 def _is_read(annotation: str) -> bool:
     domain = annotation.partition("/")[0]
-    return domain.endswith(ANNOTATION_DOMAINS)
+    return domain in ANNOTATION_DOMAINS or domain.endswith(_SUBDOMAINS)
 
 
 def _pod_spec(spec: Json) -> dict[str, Any]:

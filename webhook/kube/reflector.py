@@ -1,0 +1,247 @@
+"""One kind of objects, listed and then watched for ever: whatever breaks, it goes on from where it was, or lists again.
+
+Each kind has a thread of its own that waits for its server. Threads, because reading a list of tens of megabytes on the event
+loop would hold up every answer in the meantime, and because the client's configuration (token files, exec plugins) blocks too.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import monotonic
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+
+from webhook.errors import ApiError, ClusterError
+from webhook.kube.client import JSON, Client, Stream
+from webhook.kube.discovery import Source
+from webhook.kube.reading import Kept, read_object
+from webhook.model.tolerant import Json, integer, mapping, sequence, text
+
+PAGE: Final = 500
+#: So many refusals in a row of what was allowed before are taken for a change of mind.
+_REFUSALS_BELIEVED: Final = 4
+#: A watch that ends sooner than after so many seconds, without a word, has not ended in order.
+_TOO_SHORT: Final = 1.0
+_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+State = Literal["starting", "listing", "watching", "broken", "refused"]
+
+
+class Sink(Protocol):
+    """Who gets to know what a reflector sees. Called from its thread."""
+
+    def listed(self, source: Source, objects: Mapping[Hashable, Any]) -> None:
+        """All objects there are."""
+
+    def changed(self, source: Source, kept: Kept) -> None:
+        """One is there now as it is given, or (None) is not."""
+
+    def refused(self, source: Source, fault: ApiError) -> None:
+        """The server does not let us see this kind, or has it no more. What was seen of it is not known any longer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """How a reflector is doing. Written by its thread only.
+
+    `heard` is the instant up to which everything the server had has been seen. `detail` says what is wrong.
+    """
+
+    state: State = "starting"
+    detail: str = ""
+    heard: datetime | None = None
+    count: int = 0
+    lists: int = 0
+    errors: int = 0
+    events: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds. A server sends bookmarks about once a minute: a connection silent for `silence` is dead.
+
+    `watch` is how long a watch is asked to last; up to twice as long, so that not all end at once.
+    """
+
+    watch: int = 240
+    silence: float = 150.0
+    first_pause: float = 0.5
+    longest_pause: float = 10.0
+    refused_pause: float = 30.0
+
+
+class _Gone(Exception):
+    """The server has forgotten the version we would go on from (410)."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Reflector:
+    """Lists and watches one source until `stop`. `run` is for a thread of its own."""
+
+    client: Client
+    source: Source
+    sink: Sink
+    clock: Callable[[], datetime]
+    timing: Timing = Timing()
+    progress: Progress = field(default_factory=Progress)
+    report: Callable[[Source, str], None] = lambda source, what: None
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _version: str = ""
+    _failures: int = 0
+    _refusals: int = 0
+    _anew: bool = False
+    _stream: Stream | None = None
+
+    def stop(self) -> None:
+        """Ask the thread to end, from another one."""
+        self._stop.set()
+        if self._stream is not None:
+            self._stream.close()
+
+    def list_again(self) -> None:
+        """Ask the thread to list anew, from another one."""
+        self._anew = True
+        if self._stream is not None:
+            self._stream.close()
+
+    def run(self) -> None:
+        """List, watch, and recover, until `stop`."""
+        while not self._stop.is_set():
+            try:
+                if self._anew or not self._version:
+                    self._anew = False
+                    self._list()
+                self._watch()
+                self._failures = 0
+            except _Gone:
+                self._broken("the server has forgotten where the watch was (410): listing again", forget=True)
+            except ApiError as fault:
+                self._answered(fault)
+            except ClusterError as fault:
+                self._broken(str(fault), forget=False)
+            except Exception as fault:  # noqa: BLE001 - a fault of ours: what was seen may be incomplete, so all is listed again
+                self._broken(f"{type(fault).__name__}: {fault}", forget=True)
+
+    def _answered(self, fault: ApiError) -> None:
+        if fault.status not in (403, 404):
+            self._broken(str(fault), forget=fault.status == 410)
+            return
+        self._version = ""
+        self._refusals += 1
+        self.progress.errors += 1
+        self.progress.state, self.progress.detail = "refused", str(fault)
+        # A server that has just started refuses for a moment what it allows.
+        if self._refusals > _REFUSALS_BELIEVED or not self.progress.lists:
+            self.sink.refused(self.source, fault)
+        self._stop.wait(min(self.timing.refused_pause, self.timing.first_pause * 2.0 ** min(self._refusals, 10)))
+
+    def _broken(self, why: str, *, forget: bool) -> None:
+        if self._stop.is_set():
+            return
+        self._failures += 1
+        self.progress.errors += 1
+        self.progress.state, self.progress.detail = "broken", why
+        self.report(self.source, why)
+        # A watch that fails again and again where it was may never get on from there.
+        if forget or self._failures % 4 == 0:
+            self._version = ""
+        # What merely broke off is taken up at once; the jitter keeps a fleet of replicas from coming back in step.
+        longest = min(self.timing.longest_pause, self.timing.first_pause * 2.0 ** min(self._failures - 1, 10))
+        self._stop.wait(longest * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+
+    def _list(self) -> None:
+        self.progress.state, self.progress.detail, self.progress.count = "listing", "", 0
+        asked = self.clock()
+        objects: dict[Hashable, Any] = {}
+        for page in self._pages():
+            for raw in sequence(page.get("items")):
+                kept = self._read(mapping(raw))
+                if kept.value is not None:
+                    objects[kept.key] = kept.value
+                self.progress.count += 1
+            self._version = text(mapping(page.get("metadata")).get("resourceVersion"))
+        self.sink.listed(self.source, objects)
+        self.progress.lists += 1
+        self._refusals = 0
+        self._seen_until(asked)
+
+    def _pages(self) -> Iterator[Json]:
+        accept = f"{_METADATA_LIST},{JSON}" if self.source.kind.metadata_only else JSON
+        query: dict[str, str | int] = {**self.source.kind.query, "limit": PAGE}
+        while True:
+            try:
+                page = self.client.get(self.source.path, query, accept=accept)
+            except ApiError as fault:
+                if fault.status != 410 or "continue" not in query:
+                    raise
+                # So many objects that a page came too late: then all at once.
+                raise _Gone from fault
+            if self._stop.is_set():
+                raise ClusterError("stopped")
+            yield page
+            following = text(mapping(page.get("metadata")).get("continue"))
+            if not following:
+                return
+            query["continue"] = following
+
+    def _watch(self) -> None:
+        query: dict[str, str | int] = {
+            **self.source.kind.query,
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": int(self.timing.watch * random.uniform(1.0, 2.0)),  # noqa: S311 - no secret
+        }
+        accept = f"{_METADATA},{JSON}" if self.source.kind.metadata_only else JSON
+        with self.client.stream(self.source.path, query, accept=accept, silence_seconds=self.timing.silence) as stream:
+            self._stream = stream
+            self.progress.state, self.progress.detail = "watching", ""
+            began, silent = monotonic(), True
+            try:
+                for line in stream.lines():
+                    if self._stop.is_set() or self._anew:
+                        return
+                    silent = False
+                    self._take(line)
+            finally:
+                self._stream = None
+        if silent and monotonic() - began < _TOO_SHORT:
+            raise ClusterError("the watch ended as soon as it had begun")
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event = mapping(msgspec.json.decode(line))
+        except msgspec.DecodeError as fault:
+            raise ClusterError(f"the watch sent what is not JSON: {fault}") from fault
+        raw = mapping(event.get("object"))
+        match event.get("type"):
+            case "ADDED" | "MODIFIED":
+                self.sink.changed(self.source, self._read(raw))
+            case "DELETED":
+                self.sink.changed(self.source, Kept(self._read(raw).key, None))
+            case "BOOKMARK":
+                pass
+            case "ERROR":
+                if integer(raw.get("code")) == 410 or raw.get("reason") == "Expired":
+                    raise _Gone
+                raise ClusterError(f"the watch ended with an error: {text(raw.get('message'))}")
+            case _:
+                return
+        self.progress.events += event.get("type") != "BOOKMARK"
+        self._version = text(mapping(raw.get("metadata")).get("resourceVersion")) or self._version
+        self._failures = 0
+        self._seen_until(self.clock())
+
+    def _read(self, raw: Json) -> Kept:
+        kind = self.source.kind
+        return read_object(raw, kind.part, kind.kind, self.source.api_version)
+
+    def _seen_until(self, instant: datetime) -> None:
+        if self.progress.heard is None or instant > self.progress.heard:
+            self.progress.heard = instant
