@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from webhook.model.device import (
     Attribute,
+    AttributeKind,
+    AttributeValue,
     CounterSet,
     CounterUse,
     Device,
@@ -17,6 +20,10 @@ from webhook.model.device import (
 )
 from webhook.model.meta import read_meta
 from webhook.model.tolerant import Json, flag, integer, mapping, quantity_text, sequence, string_tuple, text
+
+#: Names and values that are one object wherever they come up: thousands of devices say the same, and what is compared by
+#: identity first is found sooner. Those that no two devices share come and go.
+_SHARED: Final = 4_096
 
 
 def read_slice(raw: object) -> ResourceSlice:
@@ -96,7 +103,7 @@ def read_capacity(raw: object, driver: str) -> Mapping[str, str]:
     for name, value in mapping(raw).items():
         quantity = quantity_text(value.get("value") if isinstance(value, dict) else value)
         if quantity:
-            found[_qualified(name, driver)] = quantity
+            found[_qualified(name, driver)] = _amount(quantity)
     return found
 
 
@@ -105,25 +112,36 @@ def read_taint(raw: Json) -> DeviceTaint:
     return DeviceTaint(key=text(raw.get("key")), value=text(raw.get("value")), effect=text(raw.get("effect")))
 
 
+@lru_cache(maxsize=_SHARED)
 def _qualified(name: str, driver: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
+
+
+@lru_cache(maxsize=_SHARED)
+def _amount(quantity: str) -> str:
+    return quantity
+
+
+@lru_cache(maxsize=_SHARED, typed=True)
+def _attribute(kind: AttributeKind, value: AttributeValue) -> Attribute:
+    return Attribute(kind, value)
 
 
 def _read_attribute(raw: Any) -> Attribute | None:
     for kind, value in mapping(raw).items():
         match kind, value:
             case "string" | "version", str():
-                return Attribute(kind, value)
+                return _attribute(kind, value)
             case "bool", bool():
-                return Attribute(kind, value)
+                return _attribute(kind, value)
             case "int", int() if not isinstance(value, bool):
-                return Attribute(kind, value)
+                return _attribute(kind, value)
             case "strings" | "versions", list():
-                return Attribute(kind, tuple(item for item in value if isinstance(item, str)))
+                return _attribute(kind, tuple(item for item in value if isinstance(item, str)))
             case "bools", list():
-                return Attribute(kind, tuple(item for item in value if isinstance(item, bool)))
+                return _attribute(kind, tuple(item for item in value if isinstance(item, bool)))
             case "ints", list():
-                return Attribute(kind, tuple(item for item in value if isinstance(item, int) and not isinstance(item, bool)))
+                return _attribute(kind, tuple(item for item in value if isinstance(item, int) and not isinstance(item, bool)))
     return None
 
 
