@@ -21,6 +21,12 @@ OptionValue: TypeAlias = str | bool | Sequence[str] | None
 
 ENVIRONMENT_PREFIX = "FALLGATE_"
 
+#: What can be read of a cluster beyond what is needed; webhook.kube.kinds says what is unknown without it.
+FEATURES = ("pods", "quotas", "owners", "taint-rules", "queues")
+ALL_FEATURES = ("all",)
+#: Bookmarks come about once a minute, and one may be lost.
+LEAST_STALE_SECONDS = 120
+
 #: kube-apiserver sends an object and its old version; an object in etcd is about 1.5 MiB at most, a request 3 MiB.
 MAX_BODY_BYTES = 8 * 1024 * 1024
 
@@ -53,13 +59,34 @@ class CertificateSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KubeSettings:
+    """The API server to read the cluster from, and as whom: see webhook.kube.connecting.
+
+    `namespace` is ours ("" for that of the Pod we run in), `cap_configmap` the ConfigMap in it that caps all modes ("" for
+    none), `features` what is read beyond what is needed: keys of webhook.kube.kinds.FEATURES, None for all.
+    """
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespace: str = ""
+    cap_configmap: str = "fallgate-cap"
+    features: frozenset[str] | None = None
+    server_version: tuple[int, int] | None = None
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings:
-    """Where policies and fleet come from, and how often files are looked at. `server` overrides what the fleet folder says."""
+    """Where policies and fleet come from, and how often files are looked at. `server` overrides what the fleet folder says.
+
+    The fleet comes from a folder or, with `cluster`, from an API server.
+    """
 
     policies: Path
-    fleet: Path
+    fleet: Path | None
     poll_seconds: float = 0.5
     server: Server | None = None
+    cluster: KubeSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +130,7 @@ class Settings:
                 fleet=values["fleet"],
                 poll_seconds=values["poll-seconds"],
                 server=_server(values["server-version"], values["feature-gates"]),
+                cluster=_cluster(values),
             ),
             certificate=CertificateSettings(folder=values["certs"], self_signed=values["self-signed"]),
             http=HttpSettings(host=host, port=port, max_in_flight=values["max-in-flight"]),
@@ -152,9 +180,38 @@ def _read_all(options: Mapping[str, OptionValue], environ: Mapping[str, str]) ->
             values[option.name] = option.read(written)
         except ValueError as error:
             problems.append(f"{origin}: {error}")
+    if not problems:
+        problems = _contradictions(values)
     if problems:
         raise InputError("\n".join(problems))
     return values
+
+
+def _contradictions(values: Mapping[str, Any]) -> list[str]:
+    if values["cluster"] and values["fleet"]:
+        return ["--fleet and --cluster exclude each other: the facts come from a folder or from the API server"]
+    if not values["cluster"] and not values["fleet"]:
+        return ["neither --fleet DIR nor --cluster is given: say where the facts about the cluster come from"]
+    if values["cluster"] and values["stale-after-seconds"] < LEAST_STALE_SECONDS:
+        return [
+            f"--stale-after-seconds {values['stale-after-seconds']:g} is too little with --cluster: a quiet watch is heard of "
+            f"about once a minute; {LEAST_STALE_SECONDS} is the least"
+        ]
+    return []
+
+
+def _cluster(values: Mapping[str, Any]) -> KubeSettings | None:
+    if not values["cluster"]:
+        return None
+    return KubeSettings(
+        kubeconfig=values["kubeconfig"],
+        context=values["context"],
+        namespace=values["namespace"],
+        cap_configmap=values["cap-configmap"],
+        features=None if values["features"] == ALL_FEATURES else frozenset(values["features"]),
+        server_version=values["server-version"],
+        gates=values["feature-gates"],
+    )
 
 
 def _written(option: Option, options: Mapping[str, OptionValue], environ: Mapping[str, str]) -> tuple[str, str | None]:
@@ -179,6 +236,20 @@ def _path(written: str) -> Path:
     if not written:
         raise ValueError("the path is empty")
     return Path(written)
+
+
+def _optional_path(written: str) -> Path | None:
+    return Path(written) if written else None
+
+
+def _features(written: str) -> tuple[str, ...]:
+    names = _names(written)
+    if names == ALL_FEATURES:
+        return names
+    unknown = [name for name in names if name not in FEATURES]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no feature; known are {', '.join(FEATURES)}, or all")
+    return names
 
 
 def _names(written: str) -> tuple[str, ...]:
@@ -258,7 +329,49 @@ def _server(version: tuple[int, int] | None, gates: dict[str, bool]) -> Server |
 #: No name may be PORT, SERVICE_HOST or SERVICE_PORT: Kubernetes sets FALLGATE_PORT and its like for a Service named fallgate.
 OPTIONS: tuple[Option, ...] = (
     Option(name="policies", metavar="DIR", help="folder of policy files", read=_path),
-    Option(name="fleet", metavar="DIR", help="folder of cluster objects, as kubectl get -o yaml prints them", read=_path),
+    Option(
+        name="fleet",
+        metavar="DIR",
+        help="folder of cluster objects, as kubectl get -o yaml prints them",
+        read=_optional_path,
+        default="",
+    ),
+    Option(
+        name="cluster",
+        metavar="",
+        help="read the cluster from its API server, by watches, instead of --fleet",
+        read=_flag,
+        default="false",
+    ),
+    Option(
+        name="kubeconfig",
+        metavar="FILE",
+        help="with --cluster: how to reach it; else the Pod's ServiceAccount, else the usual kubeconfig",
+        read=_text,
+        default="",
+    ),
+    Option(name="context", metavar="NAME", help="with --cluster: a context of the kubeconfig", read=_text, default=""),
+    Option(
+        name="namespace",
+        metavar="NS",
+        help="the namespace Fallgate runs in; else that of the Pod, else fallgate-system",
+        read=_text,
+        default="",
+    ),
+    Option(
+        name="cap-configmap",
+        metavar="NAME",
+        help="with --cluster: ConfigMap of that namespace that caps all modes as soon as it is there; empty for none",
+        read=_text,
+        default="fallgate-cap",
+    ),
+    Option(
+        name="features",
+        metavar="LIST",
+        help=f"with --cluster: what is read beyond what is needed, of {', '.join(FEATURES)}; or all, or empty for none",
+        read=_features,
+        default="all",
+    ),
     Option(name="certs", metavar="DIR", help="folder with tls.crt and tls.key", read=_path),
     Option(
         name="self-signed",

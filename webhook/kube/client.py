@@ -135,7 +135,7 @@ class Client:
         if response.status == _UNAUTHORIZED and self._renew(session):
             response.release_conn()
             response = self._session.ask(method, path, query, headers, body, seconds)
-        if response.status >= 300:  # noqa: PLR2004 - the API server does not redirect
+        if response.status >= 300:
             with _speaking_plainly():
                 data = response.read()
             response.release_conn()

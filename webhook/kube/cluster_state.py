@@ -1,7 +1,7 @@
 """The cluster as one immutable fleet that is always new: reflectors put in what they see, one thread makes snapshots of it.
 
-Events that come in together make one snapshot. The last good snapshot is `current`, whatever happens to the connections; how old
-its facts may be is in its `as_of`.
+Events that come in together make one snapshot. The last good snapshot is `current`, whatever happens to the connections; its
+`as_of` says how old its facts may be.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from webhook.kube.client import Client
 from webhook.kube.discovery import Served, Source, discover
 from webhook.kube.kinds import FEATURES, Kind, kinds_read
 from webhook.kube.reading import Kept
-from webhook.kube.reflector import Progress, Reflector, Timing
+from webhook.kube.reflector import USUAL, Progress, Reflector, Timing
 from webhook.model.server_version import Server
 from webhook.model.workload_kinds import WorkloadKind
 from webhook.telemetry import EventLog
@@ -47,7 +47,7 @@ class ClusterSettings:
     server_version: tuple[int, int] | None = None
     gates: Mapping[str, bool] = field(default_factory=dict)
     stale_after: timedelta = timedelta(minutes=5)
-    timing: Timing = Timing()
+    timing: Timing = USUAL
 
 
 @dataclass(frozen=True, slots=True)

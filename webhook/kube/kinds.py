@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from webhook.fleet.reading import KUEUE_GROUP, RESOURCE_GROUP
 from webhook.model.workload_kinds import BUILT_IN_WORKLOADS, PRESET_WORKLOADS, WorkloadKind
 
-#: Where objects of a kind go: a field of webhook.fleet.changes.Changes.
+#: Where objects of a kind go: a field of webhook.fleet.changes.Changes; `caps` are no part of a fleet.
 Part: TypeAlias = Literal[
     "slices",
     "classes",
@@ -22,6 +22,7 @@ Part: TypeAlias = Literal[
     "pods",
     "controllers",
     "local_queues",
+    "caps",
 ]
 
 #: resource.k8s.io versions that Fallgate understands, the best first. A server that has further ones has one of these too.

@@ -31,7 +31,7 @@ def read_object(raw: Json, part: Part, kind: str, api_version: str) -> Kept:
     if part == "pods" and not asks_for_devices(raw):
         return Kept(key, None)
     value = _READERS[part](stripped(raw, kind, api_version))
-    if part == "pods" and not has_devices(value) or part == "slices" and not (value.driver and value.pool):
+    if (part == "pods" and not has_devices(value)) or (part == "slices" and not (value.driver and value.pool)):
         return Kept(key, None)
     return Kept(key, value)
 

@@ -76,21 +76,28 @@ class Timing:
     refused_pause: float = 30.0
 
 
+USUAL: Final = Timing()
+
+
 class _Gone(Exception):
     """The server has forgotten the version we would go on from (410)."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Reflector:
-    """Lists and watches one source until `stop`. `run` is for a thread of its own."""
+    """Lists and watches one source until `stop`. `run` is for a thread of its own.
+
+    `report` is told what breaks, `read` makes of an object what is kept when it is not what a fleet keeps.
+    """
 
     client: Client
     source: Source
     sink: Sink
     clock: Callable[[], datetime]
-    timing: Timing = Timing()
+    timing: Timing = USUAL
     progress: Progress = field(default_factory=Progress)
     report: Callable[[Source, str], None] = lambda source, what: None
+    read: Callable[[Json], Kept] | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
     _version: str = ""
     _failures: int = 0
@@ -239,6 +246,8 @@ class Reflector:
         self._seen_until(self.clock())
 
     def _read(self, raw: Json) -> Kept:
+        if self.read is not None:
+            return self.read(raw)
         kind = self.source.kind
         return read_object(raw, kind.part, kind.kind, self.source.api_version)
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from webhook.engine.exemptions import ANNOUNCED_BEFORE
-from webhook.fleet.fleet import Fleet
 from webhook.rulekit.policies import PolicySet
 from webhook.run.certificate import ServedCertificate
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import device_count, policy_count
 from webhook.server.listener import Listener
-from webhook.server.ports import Clock
+from webhook.server.ports import Clock, FleetSource
 from webhook.server.probes import Ready
 from webhook.telemetry import LineLog, PrometheusRecorder
 
 
-def watch_sources(recorder: PrometheusRecorder, policies: Reloaded[PolicySet], fleet: Reloaded[Fleet], clock: Clock) -> None:
+def watch_sources(recorder: PrometheusRecorder, policies: Reloaded[PolicySet], fleet: FleetSource, clock: Clock) -> None:
     """What is in force, what is known, and which exemptions need somebody's attention."""
 
     def exemptions(*, ended: bool) -> float:

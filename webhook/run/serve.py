@@ -21,6 +21,7 @@ from webhook.lifecycle import EternalTask, Life, signals_end
 from webhook.rulekit.policies import PolicySet
 from webhook.rules import ALL
 from webhook.run.certificate import ServedCertificate
+from webhook.run.cluster import CappedPolicies, ClusterSource, cluster_source
 from webhook.run.gauges import watch_process, watch_sources
 from webhook.run.logs import build_decision_log, build_event_log
 from webhook.run.reloaded import Reloaded
@@ -29,7 +30,7 @@ from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import build_app
 from webhook.server.judge import Engine, Judge
 from webhook.server.listener import Listener, bind, build_listener
-from webhook.server.ports import Condition
+from webhook.server.ports import Condition, PolicySource
 from webhook.server.probes import Metrics, Ready
 from webhook.settings import Settings
 from webhook.telemetry import EventLog, LineLog, Phase, PrometheusRecorder
@@ -51,7 +52,7 @@ class Sources:
     """What is loaded while serving."""
 
     policies: Reloaded[PolicySet]
-    fleet: Reloaded[Fleet]
+    fleet: Reloaded[Fleet] | ClusterSource
     certificate: ServedCertificate
 
 
@@ -107,21 +108,24 @@ def build_edges(settings: Settings, events: EventLog) -> Edges:
 
 
 def build_sources(settings: Settings, edges: Edges) -> Sources:
-    """The folders and the certificate, nothing loaded yet."""
+    """The folders or the cluster, and the certificate; nothing loaded yet. Raises ClusterError without a way to the cluster."""
     recorder, events, files = edges.recorder, edges.events, settings.sources
+    policies = Reloaded(
+        "policies", files.policies, load_policies, explain=explain_policies, recorder=recorder, events=events, clock=clock
+    )
     return Sources(
-        policies=Reloaded(
-            "policies",
-            files.policies,
-            load_policies,
-            explain=explain_policies,
-            recorder=recorder,
-            events=events,
-            clock=clock,
-        ),
-        fleet=Reloaded("fleet", files.fleet, fleet_loader(files.server), recorder=recorder, events=events, clock=clock),
+        policies=policies,
+        fleet=build_fleet_source(settings, edges, policies),
         certificate=ServedCertificate(settings.certificate, files.poll_seconds, recorder=recorder, events=events, clock=clock),
     )
+
+
+def build_fleet_source(settings: Settings, edges: Edges, policies: Reloaded[PolicySet]) -> Reloaded[Fleet] | ClusterSource:
+    """Where the facts about the cluster come from."""
+    files = settings.sources
+    if files.fleet is None:
+        return cluster_source(settings, policies, events=edges.events, clock=clock)
+    return Reloaded("fleet", files.fleet, fleet_loader(files.server), recorder=edges.recorder, events=edges.events, clock=clock)
 
 
 def build_ready(life: Life, sources: Sources) -> Ready:
@@ -139,7 +143,7 @@ def build_server(settings: Settings, edges: Edges, sources: Sources, ready: Read
         decide=partial(decide, settings=settings.engine),
         respond=respond,
         fleet=sources.fleet,
-        policies=sources.policies,
+        policies=in_force(sources),
         clock=clock,
         deny_when_at_fault=settings.engine.stance == "deny",
     )
@@ -160,12 +164,21 @@ def build_server(settings: Settings, edges: Edges, sources: Sources, ready: Read
     )
 
 
+def in_force(sources: Sources) -> PolicySource:
+    """The policies that decisions go by: with the cluster's cap, where there is one."""
+    cap = sources.fleet.cap if isinstance(sources.fleet, ClusterSource) else None
+    return sources.policies if cap is None else CappedPolicies(sources.policies, cap)
+
+
 def build_tasks(settings: Settings, edges: Edges, sources: Sources) -> list[EternalTask]:
     """What runs beside the server for ever."""
     poll_seconds = settings.sources.poll_seconds
     return [
         EternalTask(name="policies", run=partial(sources.policies.run, poll_seconds)),
-        EternalTask(name="fleet", run=partial(sources.fleet.run, poll_seconds)),
+        EternalTask(
+            name="fleet",
+            run=sources.fleet.run if isinstance(sources.fleet, ClusterSource) else partial(sources.fleet.run, poll_seconds),
+        ),
         EternalTask(name="certificate", run=sources.certificate.run),
         EternalTask(name="decision log", run=edges.decisions.run),
     ]
