@@ -19,6 +19,7 @@ from webhook.rulekit.policies import (
     CatalogModel,
     Checks,
     DeviceOwnership,
+    Exemption,
     FallbackCompatibility,
     Header,
     Match,
@@ -286,16 +287,27 @@ def _tier(name: str, asks: list[TierAsk]) -> TierFallback:
     )
 
 
+_exemptions = st.builds(
+    Exemption,
+    policy=st.just("platform"),
+    reason=st.just("tests"),
+    namespaces=st.sampled_from([(), (PLAIN,), (DECLARED, SHARED)]),
+    rules=st.sampled_from([(), ("tier-fallback",), ("inject-left-out",), ("fallback-compatibility", "device-ownership")]),
+    policies=st.sampled_from([(), ("first",), ("declared", "nvidia")]),
+    effect=st.sampled_from(["allow", "warn"]),
+)
 policy_sets = st.builds(
-    lambda first, second, rules: PolicySet(
+    lambda first, second, rules, exemptions: PolicySet(
         claim_rules=rules,
         catalog=CATALOG,
         fallback_compatibility=(COMPATIBILITY, OF_SLICES),
         device_ownership=(OWNERSHIP,),
         tier_fallback=(_tier("first", first), _tier("second", second)),
         checks=(CHECKS,),
+        exemptions=exemptions,
     ),
     st.lists(_tier_asks, min_size=1, max_size=2),
     st.lists(_tier_asks, max_size=1),
     st.sampled_from([(), (), (), _RULES[:1], _RULES[:2], _RULES[2:]]),
+    st.one_of(st.just(()), st.just(()), st.lists(_exemptions, min_size=1, max_size=2).map(tuple)),
 )

@@ -8,9 +8,10 @@ from typing import Literal
 
 from webhook.engine.annotations import audit_annotations
 from webhook.engine.boundary import not_judged, passes_by
-from webhook.engine.evaluate import Outcome, as_if_mutated, patched_view, run_checks, run_mutations
+from webhook.engine.evaluate import Outcome, run_checks
 from webhook.engine.faults import fault_text, with_faults
 from webhook.engine.modes import stricter
+from webhook.engine.mutations import as_if_mutated, patched_view, run_mutations
 from webhook.engine.plan import Plan, plan_for
 from webhook.engine.render import denial, warning_lines
 from webhook.engine.settings import DEFAULTS, EngineSettings

@@ -34,10 +34,10 @@ def weighed(step: Step, finding: Finding, view: View, settings: EngineSettings) 
     return Judged(finding=_shown(chosen), mode=step.mode, effect=effect)
 
 
-def not_done(finding: Finding) -> Finding:
-    """In warn mode a change is not made: what it would have been is a warning, whatever its own weight."""
+def not_done(finding: Finding, why: str) -> Finding:
+    """A change that is not made (`why`: "in warn mode"): what it would have been is a warning, whatever its own weight."""
     severity = "warn" if finding.severity == "note" else finding.severity
-    return replace(finding, severity=severity, detail=f"not done in warn mode: {finding.detail}")
+    return replace(finding, severity=severity, detail=f"not done {why}: {finding.detail}")
 
 
 def _shown(finding: Finding) -> Finding:

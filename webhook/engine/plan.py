@@ -34,15 +34,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to ask, by rule id: `checks` in this phase, `mutations` in force and those held back by their mode.
+    """What to ask, by rule id: `checks` in this phase; mutations `in_force`, and those `held_back` by their mode.
 
     `reads_fleet`: some of it reads the cluster.
     """
 
     checks: tuple[Step, ...]
-    mutations: tuple[Step, ...]
+    in_force: tuple[Step, ...]
     held_back: tuple[Step, ...]
     reads_fleet: bool
+
+    @property
+    def mutations(self) -> tuple[Step, ...]:
+        """All mutations, in the order in which they are asked."""
+        return self.in_force + self.held_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def _plan(view: View, settings: EngineSettings) -> Plan:
     checks = tuple(step for step in active if view.phase in step.rule.phases)
     return Plan(
         checks=checks,
-        mutations=mutations,
+        in_force=tuple(step for step in mutations if step.mode == "enforce"),
         held_back=tuple(step for step in mutations if step.mode != "enforce"),
         reads_fleet=any(step.rule.reads_fleet for step in (*checks, *mutations)),
     )

@@ -45,6 +45,7 @@ class Rule:
     A rule is asked on CREATE only, and about a Workload, Namespace or DeviceClass also when what it reads has changed.
     `alike_for_pods`: of a pod under review the rule reads nothing but what `rulekit.likeness` compares, so that it is not asked
     again about the like of a pod it had nothing to say about.
+    `changes_for` is the reason for which `mutate` changes objects: an exemption from it holds the change back.
     `reads_fleet` is False for rules that decide from the object, its namespace and the server's version alone: only those may
     deny when the facts about the cluster are stale.
     """
@@ -56,6 +57,7 @@ class Rule:
     check: Callable[[View, Any], Iterable[Finding]]
     phases: frozenset[Phase] = field(default_factory=lambda: frozenset({"validate"}))
     mutate: Callable[[View, Any], Mutation] | None = None
+    changes_for: str = ""
     reads_fleet: bool = True
     alike_for_pods: bool = False
 

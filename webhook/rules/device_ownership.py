@@ -289,4 +289,5 @@ RULE = Rule(
     ),
     check=check,
     mutate=steer,
+    changes_for=DOUBLE_BOOKING,
 )

@@ -186,4 +186,5 @@ RULE = Rule(
     ),
     check=check,
     mutate=mutate,
+    changes_for="inject-default-list",
 )
