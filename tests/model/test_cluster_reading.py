@@ -53,3 +53,19 @@ def test_a_taint_rule_without_selector_selects_nothing_and_an_empty_one_everythi
     assert (empty.driver, empty.pool, empty.device) == ("", "", "")
     chosen = read_taint_rule(taint_rule("r", taint, {"driver": "d", "pool": "p", "device": "x"}))
     assert (chosen.driver, chosen.pool, chosen.device) == ("d", "p", "x")
+
+
+@pytest.mark.parametrize(
+    ("spec", "scoped"),
+    [
+        ({}, False),
+        ({"scopes": []}, False),
+        ({"scopes": None, "scopeSelector": None}, False),
+        ({"scopeSelector": {}}, False),
+        ({"scopeSelector": {"matchExpressions": []}}, False),
+        ({"scopes": ["BestEffort"]}, True),
+        ({"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "Exists"}]}}, True),
+    ],
+)
+def test_a_quota_with_scopes_of_either_kind_is_scoped(spec: Any, scoped: bool) -> None:
+    assert read_quota({"kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": spec}).scoped is scoped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.build import Raw, alternative, claim, device_class, exactly, first_available, fleet_of, quota
 from webhook.fleet.fleet import Fleet
 from webhook.model.claim_reading import read_claim
+from webhook.model.cluster import Quota
+from webhook.model.meta import Meta
 from webhook.rulekit.quota import Shortage, charges, devices_charged, shortage
 
 A, B = "a.example.com", "b.example.com"
@@ -118,3 +121,11 @@ def test_shortage(
 def test_every_quota_and_key_counts() -> None:
     found = short({}, {"a": 1, "b": 2}, ({"a": "1", "b": "2"}, {}), ({"b": "1"}, {}))
     assert found == Shortage(quota="quota-1", key="b", needed=2, hard="1", left="1")
+
+
+def test_a_quota_with_scopes_never_counts_a_claim() -> None:
+    scoped = replace(Quota(meta=Meta(name="low"), hard={"k": "0"}), scoped=True)
+    assert shortage({}, {"k": 1}, [scoped]) is None
+    assert shortage({}, {"k": 1}, [scoped, replace(scoped, meta=Meta(name="all"), scoped=False)]) == Shortage(
+        quota="all", key="k", needed=1, hard="0", left="0"
+    )

@@ -56,11 +56,15 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """A ResourceQuota: key -> quantity text, as set (`hard`) and as counted so far (`used`)."""
+    """A ResourceQuota: key -> quantity text, as set (`hard`) and as counted so far (`used`).
+
+    `scoped`: it has scopes, of either kind, so that it counts only objects that match them all.
+    """
 
     meta: Meta
     hard: Mapping[str, str] = field(default_factory=dict)
     used: Mapping[str, str] = field(default_factory=dict)
+    scoped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

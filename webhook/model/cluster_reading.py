@@ -32,8 +32,13 @@ def read_quota(raw: object) -> Quota:
     """A ResourceQuota. The API server goes by the status; the spec speaks for a quota that no controller has seen yet."""
     body = mapping(raw)
     status = mapping(body.get("status"))
-    hard = status.get("hard") or mapping(body.get("spec")).get("hard")
-    return Quota(meta=read_meta(body), hard=_quantities(hard), used=_quantities(status.get("used")))
+    spec = mapping(body.get("spec"))
+    return Quota(
+        meta=read_meta(body),
+        hard=_quantities(status.get("hard") or spec.get("hard")),
+        used=_quantities(status.get("used")),
+        scoped=bool(sequence(spec.get("scopes")) or sequence(mapping(spec.get("scopeSelector")).get("matchExpressions"))),
+    )
 
 
 def read_taint_rule(raw: object) -> TaintRule:

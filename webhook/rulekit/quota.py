@@ -4,7 +4,8 @@ As the API server counts on CREATE, for the worst case and never adjusted to wha
 pkg/quota/v1/evaluator/core/resource_claims.go):
 a plain ask its count, `All` 32, a list *per class* the largest count among the alternatives of that class; all requests added
 up. A class is charged under its own key, and for the extended resource it serves under that one's too.
-`count/resourceclaims.resource.k8s.io` counts objects and is not touched by what is inside a claim.
+`count/resourceclaims.resource.k8s.io` counts objects and is not touched by what is inside a claim. Claims match no scope
+(generic.MatchesNoScopeFunc): a quota with `scopes` or a `scopeSelector` never counts one.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ def shortage(before: Mapping[str, int], after: Mapping[str, int], quotas: Iterab
     Neither the limit nor what is left of it may be exceeded. A limit that is no quantity is none.
     """
     for quota in quotas:
+        if quota.scoped:
+            continue
         for key, needed in after.items():
             hard = _quantity(quota.hard.get(key, ""))
             if needed <= before.get(key, 0) or hard is None:
