@@ -106,9 +106,9 @@ class ClusterState:
         return self._current
 
     @property
-    def progress(self) -> Mapping[Source, Progress]:
+    def progress(self) -> tuple[tuple[Source, Progress], ...]:
         """How each kind is doing."""
-        return {reflector.source: reflector.progress for reflector in tuple(self._reflectors.values())}
+        return tuple((reflector.source, reflector.progress) for reflector in tuple(self._reflectors.values()))
 
     def source_of(self, kind: str, api_version: str = "") -> Source | None:
         """Where the objects of a kind are, as far as they are read; `api_version` tells kinds of one name apart."""
@@ -295,7 +295,7 @@ class ClusterState:
 
     def _as_of(self) -> datetime | None:
         """Up to when everything that counts was seen. A kind that is not known counts for nothing."""
-        heard = [progress.heard for source, progress in self.progress.items() if source.kind.kind in self._fleet.observed]
+        heard = [progress.heard for source, progress in self.progress if source.kind.kind in self._fleet.observed]
         return min((instant for instant in heard if instant is not None), default=None)
 
 

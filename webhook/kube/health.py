@@ -40,7 +40,7 @@ def _waiting(state: ClusterState) -> str:
         return "the API server was not asked yet"
     lines = [
         f"{source.name}: {_doing(progress)}"
-        for source, progress in state.progress.items()
+        for source, progress in state.progress
         if source.kind.required and not progress.lists
     ]
     return "waiting for the first complete list of " + "; ".join(lines) if lines else "making the first snapshot"
@@ -65,7 +65,7 @@ def _staleness(state: ClusterState, fleet: Fleet, now: datetime) -> Iterator[Hea
         return
     oldest = [
         f"{source.name} (nothing heard for {int((now - progress.heard).total_seconds())} s{_because(progress)})"
-        for source, progress in state.progress.items()
+        for source, progress in state.progress
         if progress.heard is not None and now - progress.heard > limit
     ]
     consequence = "findings that need the cluster warn instead of deny"
@@ -84,7 +84,7 @@ def _reduced(state: ClusterState) -> Iterator[Health]:
         )
     if state.fault:
         yield Health(name="fleet-discovery", state="degraded", detail=state.fault)
-    for source, progress in state.progress.items():
+    for source, progress in state.progress:
         if source.kind.feature and progress.state in ("refused", "broken") and not _is_quiet(progress):
             name, unknown = f"fleet-{source.kind.feature}", FEATURES[source.kind.feature]
             detail = f"{source.name} cannot be read, so that it is unknown {unknown}: {progress.detail}"

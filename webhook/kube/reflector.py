@@ -149,7 +149,7 @@ class Reflector:
         self._stop.wait(min(self.timing.refused_pause, self.timing.first_pause * 2.0 ** min(self._refusals, 10)))
 
     def _broken(self, why: str, *, forget: bool) -> None:
-        if self._stop.is_set():
+        if self._stop.is_set() or self._anew:
             return
         self._failures += 1
         self.progress.errors += 1
