@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from certs.issue import issue_authority, issue_leaf
-from certs.model import CertificateError, Facts, Pair, check_pair, facts_of, read_certificates
+from certs.model import CertificateError, Facts, Pair, check_halves, facts_of, read_certificates
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
@@ -64,6 +64,6 @@ def _read_authority(folder: Path, now: datetime) -> Pair | None:
     """The folder's authority, None when it has none that can still sign."""
     try:
         authority = Pair(certificate=(folder / AUTHORITY).read_bytes(), key=(folder / AUTHORITY_KEY).read_bytes())
-        return authority if check_pair(authority, now).authority else None
+        return authority if check_halves(authority, now).authority else None
     except (FileNotFoundError, CertificateError):
         return None

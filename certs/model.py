@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TypeAlias
 
 from cryptography import x509
@@ -11,10 +13,17 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from certs.pem import certificate_fault, key_fault
 
 #: Keys that TLS servers use here. Others (DSA, Ed25519) are not accepted by every Go client.
 ServerKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
+#: Below that, TLS libraries refuse an RSA key.
+_LEAST_RSA_BITS = 2048
+_WEAK_HASHES = (hashes.MD5, hashes.SHA1)
 
 
 class CertificateError(Exception):
@@ -51,7 +60,7 @@ def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
     try:
         return tuple(x509.load_pem_x509_certificates(pem))
     except ValueError as error:
-        raise CertificateError(f"no certificate can be read from it: {error}") from error
+        raise CertificateError(certificate_fault(pem)) from error
 
 
 def read_key(pem: bytes) -> ServerKey:
@@ -61,13 +70,13 @@ def read_key(pem: bytes) -> ServerKey:
     """
     try:
         key: PrivateKeyTypes = serialization.load_pem_private_key(pem, password=None)
-    except TypeError as error:
-        raise CertificateError("the private key is encrypted; a server cannot ask for its password") from error
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except (TypeError, ValueError, UnsupportedAlgorithm) as error:
         # The library's own text may quote what it read; a key must not reach a log.
-        raise CertificateError("no private key can be read from it") from error
+        raise CertificateError(key_fault(pem)) from error
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
-        raise CertificateError("the private key is neither ECDSA nor RSA")
+        raise CertificateError("the private key is neither ECDSA nor RSA, which is what every TLS client takes")
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < _LEAST_RSA_BITS:
+        raise CertificateError(f"the RSA key has {key.key_size} bits, and TLS takes none below {_LEAST_RSA_BITS}")
     return key
 
 
@@ -85,21 +94,83 @@ def facts_of(certificate: x509.Certificate) -> Facts:
     )
 
 
-def check_pair(pair: Pair, now: datetime) -> Facts:
-    """The facts of a pair's leaf, when it may be served at `now`.
+def check_pair(pair: Pair, now: datetime, names: Sequence[str] = ()) -> Facts:
+    """The facts of a pair's leaf, when it may be served at `now` under all of `names`.
+
+    Raises CertificateError as `check_halves` does, when it is for other names, or when clients written in Go, as kube-apiserver
+    is, would refuse it whatever authority they trust.
+    """
+    facts = check_halves(pair, now)
+    _check_for_clients(read_certificates(pair.certificate)[0], facts, names)
+    return facts
+
+
+def check_halves(pair: Pair, now: datetime) -> Facts:
+    """The facts of a pair's first certificate, when the key is its own and `now` is within its validity.
 
     Raises CertificateError when either half cannot be read, the key is another certificate's, or `now` is outside its validity.
     """
     leaf = read_certificates(pair.certificate)[0]
-    key = read_key(pair.key)
-    if _public_bytes(leaf.public_key()) != _public_bytes(key.public_key()):
-        raise CertificateError("the private key does not belong to the certificate")
+    if not belongs(leaf, read_key(pair.key)):
+        raise CertificateError(
+            "the private key does not belong to the certificate: they are halves of two pairs, "
+            "or the chain does not begin with the server's own certificate"
+        )
     facts = facts_of(leaf)
     if now >= facts.not_after:
         raise CertificateError(f"the certificate has expired on {facts.not_after:%Y-%m-%dT%H:%M:%SZ}")
     if now < facts.not_before:
         raise CertificateError(f"the certificate is not valid before {facts.not_before:%Y-%m-%dT%H:%M:%SZ}")
     return facts
+
+
+def belongs(certificate: x509.Certificate, key: ServerKey) -> bool:
+    """Whether the key is that certificate's."""
+    return _public_bytes(certificate.public_key()) == _public_bytes(key.public_key())
+
+
+def covers(certified: Sequence[str], name: str) -> bool:
+    """Whether a certificate with these alternative names is good for a server called `name`: RFC 6125, `*.` is one label."""
+    try:
+        return ip_address(name) in {address for item in certified if (address := _address(item)) is not None}
+    except ValueError:
+        known = {item.lower().rstrip(".") for item in certified}
+        asked = name.lower().rstrip(".")
+        return asked in known or "*." + asked.partition(".")[2] in known
+
+
+def _check_for_clients(leaf: x509.Certificate, facts: Facts, names: Sequence[str]) -> None:
+    if not facts.names:
+        raise CertificateError(
+            "the certificate has no subject alternative names, and the API server does not look at its common name: "
+            "issue it with the DNS names that the API server calls"
+        )
+    missing = [name for name in names if not covers(facts.names, name)]
+    if missing:
+        raise CertificateError(
+            f"the certificate is for {', '.join(facts.names)}, but the server is called as {', '.join(missing)}: "
+            "issue it with these subject alternative names too"
+        )
+    if not _is_for_servers(leaf):
+        raise CertificateError("the certificate is not for servers: its extended key usage must hold serverAuth")
+    if isinstance(leaf.signature_hash_algorithm, _WEAK_HASHES):
+        weak = leaf.signature_hash_algorithm.name.upper()
+        raise CertificateError(f"the certificate is signed with {weak}, which TLS clients refuse: use SHA-256")
+
+
+def _is_for_servers(leaf: x509.Certificate) -> bool:
+    try:
+        purposes = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except (x509.ExtensionNotFound, ValueError):
+        return True
+    return ExtendedKeyUsageOID.SERVER_AUTH in purposes or ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE in purposes
+
+
+def _address(name: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(name)
+    except ValueError:
+        return None
 
 
 def _public_bytes(key: PublicKeyTypes) -> bytes:

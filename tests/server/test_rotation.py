@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from certs.reload import Reloader
+from certs.reload import Reloader, from_files
 from tests.real_clock import real_now
 from tests.server.serving import Parts, review_body, serving_with
 
@@ -88,7 +88,7 @@ def files(tmp_path: Path) -> Files:
 
 async def test_rotation_under_load(files: Files) -> None:
     certificate, key = files.folder / "tls.crt", files.folder / "tls.key"
-    reloader = Reloader(certificate, key)
+    reloader = Reloader(from_files(certificate, key))
 
     def replace(pair: tuple[bytes, bytes]) -> list[str]:
         outcomes = []

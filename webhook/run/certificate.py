@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from certs.folder import CERTIFICATE, KEY, issue_into
 from certs.model import CertificateError
-from certs.reload import Reloader
+from certs.reload import Reloader, from_files
 from webhook.server.ports import Clock, Condition
 from webhook.settings import CertificateSettings
 from webhook.telemetry import EventLog, Recorder
@@ -29,7 +29,7 @@ class ServedCertificate:
         self._recorder = recorder
         self._events = events
         self._clock = clock
-        self._reloader = Reloader(settings.folder / CERTIFICATE, settings.folder / KEY)
+        self._reloader = Reloader(from_files(settings.folder / CERTIFICATE, settings.folder / KEY))
         self.context = self._reloader.context
         self._refused = False
 
