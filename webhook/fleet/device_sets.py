@@ -12,15 +12,13 @@ from functools import lru_cache, partial
 from typing import Final, TypeAlias
 
 from webhook.cel import MATCH, CelError, Selector
-from webhook.fleet.likeness import likeness, reads_of
+from webhook.fleet.likeness import POOL_LIMIT, likeness, reads_of
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.pool import Pool
 
 #: Steps that one selector may take on all devices of a fleet, some third of a second: beyond, it is not tried any further.
 #: A step is the time of a simple operation. 25 for each of 40,000 devices; and devices that are alike count once.
 MOST_STEPS: Final = 1_000_000
-#: Entries of one pool's memo. There are thousands of pools: it is smaller than the inventory's own.
-POOL_LIMIT: Final = 256
 #: Selectors for which sets are remembered, and sets of each.
 _SELECTORS: Final = 256
 _SETS: Final = 256
@@ -60,7 +58,7 @@ class Asker:
     def __init__(self, selector: Selector) -> None:
         self.selector = selector
         self._key = key_of(selector)
-        self._reads = reads_of(selector)
+        self._reads = reads_of((selector,))
         self._sets = _sets_of(self._key)
 
     def like(self, pool: Pool) -> Hashable:

@@ -7,16 +7,19 @@ that it is asked a few times and not once for each device.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from webhook.cel import Reference, Selector
+from webhook.fleet.memo import remembered
 from webhook.fleet.pool import Pool
 
 #: Columns that are told apart; those of a cluster in which every pool differs in an attribute are at most as many as pools.
 _COLUMNS: Final = 8_192
+#: Entries of one pool's memo. There are thousands of pools: it is smaller than the inventory's own.
+POOL_LIMIT: Final = 256
 
 #: What a selector looks at: kinds and qualified names, sorted.
 Reads: TypeAlias = "tuple[tuple[str, str], ...]"
@@ -24,13 +27,16 @@ Reads: TypeAlias = "tuple[tuple[str, str], ...]"
 Likeness: TypeAlias = "tuple[int, ...]"
 
 _numbers = count()
-_FIELDS: Final = {"driver": attrgetter("driver"), "sharable": attrgetter("sharable"), "unreadable": attrgetter("unreadable")}
+_FIELDS: Final = {"sharable": attrgetter("sharable"), "unreadable": attrgetter("unreadable")}
 
 
-def reads_of(selector: Selector) -> Reads | None:
-    """All that the answer depends on; None for one that looks at a whole domain, or at names known at run time only."""
-    named: set[tuple[str, str]] = {("unreadable", "")}
-    for reference in selector.references:
+def reads_of(selectors: Iterable[Selector], attributes: Iterable[str] = ()) -> Reads | None:
+    """All that the answers of selectors depend on, and further attributes (qualified names).
+
+    None when one of them looks at a whole domain, or at names that are known at run time only.
+    """
+    named = {("unreadable", ""), *(("attribute", name) for name in attributes)}
+    for reference in (reference for selector in selectors for reference in selector.references):
         if not _is_single(reference):
             return None
         named.add((reference.kind, f"{reference.domain}/{reference.name}"))
@@ -38,36 +44,34 @@ def reads_of(selector: Selector) -> Reads | None:
 
 
 def _is_single(reference: Reference) -> bool:
-    return reference.kind in _FIELDS or bool(reference.domain and reference.name)
+    return reference.kind in ("driver", "sharable") or bool(reference.domain and reference.name)
 
 
 def likeness(pool: Pool, reads: Reads) -> Likeness:
     """Two pools have the same only if they have as many devices, and each says what its counterpart says where it is read.
 
-    Remembered on the pool; no limit is needed, as the memo is emptied by others when it is full.
+    Remembered on the pool.
     """
     known: Likeness | None = pool.memo.get(reads)
     if known is None:
-        known = tuple([_number(_column(pool, kind, name)) for kind, name in reads])
+        known = tuple([remembered(pool.memo, read, partial(_number_of, pool, *read), POOL_LIMIT) for read in reads])
         pool.memo[reads] = known
     return known
+
+
+def _number_of(pool: Pool, kind: str, name: str) -> int:
+    if kind == "attribute":
+        held = [device.attributes.get(name) for device in pool.devices]
+        # The kind is a part of it: to Python, True is 1.
+        return _number(tuple([None if item is None else (item.kind, item.value) for item in held]))
+    if kind == "capacity":
+        return _number(tuple([device.capacity.get(name) for device in pool.devices]))
+    if kind == "driver":
+        return _number((pool.driver,))
+    return _number(tuple(map(_FIELDS[kind], pool.devices)))
 
 
 @lru_cache(maxsize=_COLUMNS)
 def _number(_column: tuple[Any, ...]) -> int:
     """A number that only this column has; one that was forgotten gets another, which costs an evaluation and nothing else."""
     return next(_numbers)
-
-
-def _column(pool: Pool, kind: str, name: str) -> tuple[Any, ...]:
-    return (kind, *_values(pool, kind, name))
-
-
-def _values(pool: Pool, kind: str, name: str) -> Iterable[Any]:
-    if kind == "attribute":
-        held = [device.attributes.get(name) for device in pool.devices]
-        # The kind is a part of it: to Python, True is 1.
-        return [None if attribute is None else (attribute.kind, attribute.value) for attribute in held]
-    if kind == "capacity":
-        return [device.capacity.get(name) for device in pool.devices]
-    return map(_FIELDS[kind], pool.devices)

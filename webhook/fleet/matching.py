@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from webhook.cel import DIALECT_GATES, CompileProblem, Selector, compile_selector
-from webhook.fleet.device_sets import MOST_STEPS, POOL_LIMIT, Asker, Bits, everything
+from webhook.fleet.device_sets import MOST_STEPS, Asker, Bits, everything
 from webhook.fleet.fleet_sets import FleetSets
+from webhook.fleet.likeness import POOL_LIMIT
 from webhook.fleet.memo import remembered
 from webhook.fleet.pool import Pool
 from webhook.model.device import Device

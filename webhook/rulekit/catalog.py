@@ -12,6 +12,7 @@ from typing import Final
 
 from webhook.cel import Selector, Verdict, compile_selector
 from webhook.fleet.inventory import Inventory, Pool
+from webhook.fleet.likeness import Reads, likeness, reads_of
 from webhook.fleet.memo import Memo, remembered
 from webhook.model.device import Device, DeviceClass
 from webhook.rulekit.globs import could_share_a_name, is_glob
@@ -28,6 +29,8 @@ _NO_CLASSES: Mapping[str, DeviceClass] = {}
 _KEPT = 8
 #: Answers a catalog remembers. Patterns come from annotations, so their number has to be bounded.
 _PAIRS = 8192
+#: Kinds of pools whose models are remembered.
+_ALIKE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class Catalog:
         self._spellings = tuple(spelling for entry in self._entries for spelling in (entry.name, *entry.aliases))
         self._globs = tuple(dict.fromkeys(spelling.glob for spelling in self._spellings))
         self._fitting: Memo = {}
+        self._alike: tuple[Mapping[str, DeviceClass], Memo] = (_NO_CLASSES, {})
 
     def model_of(self, device: Device, classes: Mapping[str, DeviceClass] = _NO_CLASSES) -> str:
         """The name of the first model that fits `device`, else `?<driver>/<productName, else model, else unknown>`.
@@ -105,9 +109,34 @@ class Catalog:
         if held is not None and held[0] is self and held[1] is inventory.classes:
             kept: PoolModels = held[2]
             return kept
-        named = PoolModels((device.name, self.model_of(device, inventory.classes)) for device in pool.devices)
+        names = self._names_in(pool, inventory.classes)
+        named = PoolModels(zip((device.name for device in pool.devices), names, strict=True))
         pool.memo["models"] = (self, inventory.classes, named)
         return named
+
+    def _names_in(self, pool: Pool, classes: Mapping[str, DeviceClass]) -> tuple[str, ...]:
+        """The models of a pool's devices in their order, worked out once for all pools that are alike."""
+        if self._alike[0] is not classes:
+            self._alike = (classes, {})
+        known = self._alike[1]
+        reads = remembered(known, ("reads", pool.driver), lambda: self._reads(pool.driver, classes))
+        if reads is None:
+            return tuple(self.model_of(device, classes) for device in pool.devices)
+        key = (pool.driver, likeness(pool, reads))
+        return remembered(known, key, lambda: tuple(self.model_of(device, classes) for device in pool.devices), _ALIKE)
+
+    def _reads(self, driver: str, classes: Mapping[str, DeviceClass]) -> Reads | None:
+        """All that decides on the models of a driver's devices; None when that cannot be listed."""
+        names = {"productName", "model"}
+        selectors: list[Selector] = []
+        for entry in self._entries:
+            if entry.model.driver == driver:
+                names.add(entry.name.attribute or "model")
+                selectors += [entry.model.selector] if entry.model.selector is not None else []
+                device_class = classes.get(entry.model.device_class)
+                compiled = map(compile_selector, device_class.selectors if device_class is not None else ())
+                selectors += [selector for selector in compiled if isinstance(selector, Selector)]
+        return reads_of(selectors, (name if "/" in name else f"{driver}/{name}" for name in names))
 
     def fits(self, pattern: str, model: str) -> bool:
         """Whether `pattern` of a declaration (a name, an alias or a glob) means the model of that name.

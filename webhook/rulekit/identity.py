@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Final, TypeAlias
 
@@ -51,19 +52,44 @@ Twins: TypeAlias = Mapping[tuple[str, str, str], tuple[Twin, ...]]
 
 def identity(device: Device) -> Identity:
     """What a device says about which card it is."""
-    uuid, parent = device.text_attribute("uuid"), device.text_attribute("parentUUID")
-    address = _address(device, ADDRESSES)
+    telling = _telling(device.driver)
+    uuid, parent = _text(device, telling.uuid), _text(device, telling.parent_uuid)
+    address, parent_address = _address(device, telling.addresses), _address(device, telling.parent_addresses)
     cards = [f"uuid {one}" for one in (uuid, parent) if one]
-    cards += [f"PCI address {one}" for one in (address, _address(device, PARENT_ADDRESSES)) if one]
-    return Identity(uuid, address, tuple(dict.fromkeys(cards)))
+    cards += [f"PCI address {one}" for one in (address, parent_address) if one]
+    return Identity(uuid, address, tuple(cards) if len(cards) < 2 else tuple(dict.fromkeys(cards)))
 
 
-def _address(device: Device, attributes: Iterable[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """The qualified names of the attributes that tell a driver's cards apart."""
+
+    uuid: str
+    parent_uuid: str
+    addresses: tuple[str, ...]
+    parent_addresses: tuple[str, ...]
+
+
+@lru_cache(maxsize=256)
+def _telling(driver: str) -> _Telling:
+    def qualified(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name if "/" in name else f"{driver}/{name}" for name in names)
+
+    return _Telling(f"{driver}/uuid", f"{driver}/parentUUID", qualified(ADDRESSES), qualified(PARENT_ADDRESSES))
+
+
+def _text(device: Device, name: str) -> str:
+    held = device.attributes.get(name)
+    return held.value if held is not None and isinstance(held.value, str) else ""
+
+
+def _address(device: Device, names: Iterable[str]) -> str:
     """The first PCI address among the attributes, as `0000:07:00.0` (NVML writes the domain with eight digits)."""
-    for name in attributes:
-        found = _ADDRESS.fullmatch(device.text_attribute(name).lower())
-        if found:
-            return f"{int(found[1] or '0', 16):04x}:{found[2]}"
+    for name in names:
+        if name in device.attributes:
+            found = _ADDRESS.fullmatch(_text(device, name).lower())
+            if found:
+                return f"{int(found[1] or '0', 16):04x}:{found[2]}"
     return ""
 
 
@@ -134,12 +160,14 @@ def _same_cards(node: str, pools: Iterable[Pool]) -> Iterator[_Pair]:
     by_card: dict[str, list[tuple[Device, Identity]]] = {}
     for pool in pools:
         for device, known in _identities(pool):
-            if device.reach.node_name == node and not is_partition(device):
+            if device.reach.node_name == node:
                 for card in known.cards:
                     by_card.setdefault(card, []).append((device, known))
     told: set[tuple[object, object]] = set()
     for card, devices in by_card.items():
-        for (one, mine), (other, yours) in combinations(devices, 2):
+        if len(devices) == 1:
+            continue
+        for (one, mine), (other, yours) in combinations([item for item in devices if not is_partition(item[0])], 2):
             if _one_card(one, mine, other, yours) and (one.key, other.key) not in told:
                 told.add((one.key, other.key))
                 yield one, other, card
