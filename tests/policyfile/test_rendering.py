@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from webhook.cel import pointed
 from webhook.errors import Problem
 from webhook.policyfile import render_problem
-from webhook.policyfile.rendering import pointed
 
 
 def test_place_message_excerpt_caret_and_hint() -> None:

@@ -173,9 +173,9 @@ def test_both_annotations_are_read() -> None:
     faults = faults_of({SHAPES_ANNOTATION: "2x", WHEN_ANNOTATION: "shape.count <=\n\tshape.cont"})
     assert [(fault.annotation, fault.pointed.splitlines()[0]) for fault in faults] == [
         (SHAPES_ANNOTATION, "2x"),
-        (WHEN_ANNOTATION, " shape.cont"),
+        (WHEN_ANNOTATION, "shape.cont"),
     ]
-    assert faults[1].pointed.splitlines()[1].index("^") == 6
+    assert faults[1].pointed.splitlines()[1].index("^") == 5
     assert "cont" in faults[1].message
     assert faults_of({SHAPES_ANNOTATION: "h100", WHEN_ANNOTATION: "shape.count <= 2"}) == ()
     assert faults_of({}) == ()
@@ -184,7 +184,18 @@ def test_both_annotations_are_read() -> None:
 def test_an_empty_expression_is_a_fault_too() -> None:
     (fault,) = faults_of({WHEN_ANNOTATION: ""})
     assert fault.annotation == WHEN_ANNOTATION
-    assert fault.pointed.splitlines()[0] == ""
+    assert fault.pointed == "there is no expression: write one, such as true"
+
+
+def test_an_expression_longer_than_kubernetes_takes_is_a_fault() -> None:
+    (fault,) = faults_of({WHEN_ANNOTATION: "shape.count == 1 ||\n" * 512 + "true"})
+    assert fault.message == "expression too long: 10244 bytes, the limit is 10240"
+
+
+def test_the_excerpt_says_what_to_write_instead() -> None:
+    (fault,) = faults_of({WHEN_ANNOTATION: "shape.count = 1"})
+    assert fault.message == "Syntax error: token recognition error at: '='"
+    assert fault.pointed == "shape.count = 1\n            ^ write == to compare"
 
 
 def test_compatible_when_must_be_a_condition() -> None:

@@ -16,7 +16,7 @@ _COMPARISONS: Final = {f"_{operator}_": operator for operator in _FLIPPED}
 _COMPARING: Final = frozenset({"compareTo", "isGreaterThan", "isLessThan"})
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 _CONSTRUCTORS: Final = ((QUANTITY, "quantity", "a capacity is a quantity"), (SEMVER, "semver", "this is a version"))
-#: What other languages call it.
+#: What other languages, or newer servers, call it.
 _ELSEWHERE: Final = {
     "len": "write size()",
     "length": "write size()",
@@ -40,6 +40,7 @@ _ELSEWHERE: Final = {
     "isGreaterThanOrEqualTo": "write compareTo(...) >= 0",
     "isLessThanOrEqualTo": "write compareTo(...) <= 0",
     "get": "write [?key].orValue(...)",
+    "includes": "Kubernetes has includes() from 1.36 on",
     "getOrDefault": "write [?key].orValue(...)",
 }
 _IN_TEXT: Final = "in wants a list or a map on its right, as in x in [...]; of a text ask x.contains(...)"

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from webhook.cel.cost import LIMIT
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from webhook.cel.ast import Position
+
+_COUNTLESS = 10**12
 
 #: Longer names are no misspelt ones, and looking for their like would take long.
 _LONGEST_NAME = 64
@@ -47,3 +51,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return ""
     close = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
     return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def too_costly(most: int) -> CompileProblem:
+    """The API server's refusal of an expression that can cost that much."""
+    return CompileProblem(
+        "too complex, exceeds cost limit",
+        1,
+        1,
+        f"it can cost {_amount(most)}, {_amount(LIMIT)} are allowed: what stands in a loop counts for each element it can have",
+    )
+
+
+def _amount(cost: int) -> str:
+    return f"{cost:,}" if cost < _COUNTLESS else "more than can be counted"

@@ -21,7 +21,7 @@ from webhook.cel.dialect import DEVICE, NEWEST, Dialect, dialect_of, environment
 from webhook.cel.folds import weight
 from webhook.cel.frontend import parse
 from webhook.cel.hints import for_result
-from webhook.cel.problems import CompileProblem, ExpressionError
+from webhook.cel.problems import CompileProblem, ExpressionError, too_costly
 from webhook.cel.quirks import needs_the_count
 from webhook.cel.references import Reference, references_of
 from webhook.cel.syntax_hints import with_names
@@ -153,7 +153,7 @@ class Selector:
     @property
     def refusal(self) -> CompileProblem | None:
         """Why the API server does not accept the selector although it compiles."""
-        return CompileProblem("too complex, exceeds cost limit", 1, 1) if self.max_cost > LIMIT else None
+        return too_costly(self.max_cost) if self.max_cost > LIMIT else None
 
 
 def _converted(value: object) -> Outcome:

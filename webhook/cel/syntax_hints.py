@@ -32,6 +32,7 @@ _SIGNS: Final = {
     "’": "write a plain quote: '",
     "$": "write variables by their plain names",
 }
+_CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 _NAMES: Final = {"None": "write null", "nil": "write null", "True": "write true", "False": "write false"}
 _SPELT_NAMES: Final = _NAMES | {"TRUE": "write true", "FALSE": "write false", "NULL": "write null"}
 _DEVICE_FIELDS: Final = frozenset({"attributes", "capacity", "driver", "allowMultipleAllocations"})
@@ -57,6 +58,8 @@ def _for_sign(before: str, rest: str) -> str:
         return "write != for unequal"
     if sign == "," and re.search(r"\bin\s*\([^()]*$", before):
         return "write a list in brackets, as in x in [a, b]"
+    if sign in _CLOSING and _CLOSING[sign] not in before:
+        return f"this {sign} closes nothing"
     return _quote(rest, sign) if sign in ("'", '"') else _SIGNS.get(sign, "")
 
 
@@ -86,6 +89,8 @@ def _closed(rest: str, sign: str) -> bool:
 
 def for_end(text: str) -> str:
     """For a text that ends too early."""
+    if not text.strip():
+        return "there is no expression: write one, such as true"
     opened: list[str] = []
     for sign in re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", text):
         if sign in "([{":

@@ -63,7 +63,7 @@ def one_line(text: str) -> str:
 
 def _run_on(remedy: str) -> str:
     """The lines of a remedy as one: a colon leads to the next, anything else is set apart; carets point at nothing here."""
-    lines = [one_line(line).removeprefix("^ ") for line in remedy.splitlines()]
+    lines = [one_line(line).removeprefix("^").lstrip() for line in remedy.splitlines()]
     joined = "; ".join(line for line in lines if line)
     return joined.replace(":; ", ": ")
 

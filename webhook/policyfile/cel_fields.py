@@ -14,7 +14,7 @@ from webhook.policyfile.yaml_nodes import Scalar
 
 #: k8s.io/api resource/v1 CELSelectorExpressionMaxLength.
 MAX_LENGTH = 10 * 1024
-#: Part of a compiler's message -> what helps; the first that fits counts.
+#: Part of a compiler's message -> what helps; the first that fits counts, "" where nothing else helps.
 Hints: TypeAlias = tuple[tuple[str, str], ...]
 _SCHEMA: Json = {"type": ["string", "boolean"]}
 
@@ -108,6 +108,7 @@ def reported(spot: Spot, problems: tuple[CompileProblem, ...], hints: Hints = ()
     """Note the problems of an expression, each at its place. What is returned is to be raised."""
     for problem in problems:
         place = place_in(spot.node, problem.line, problem.column) if isinstance(spot.node, Scalar) else spot.place
-        hint = next((hint for part, hint in hints if part in problem.message), "")
+        hint = next((hint for part, hint in hints if part and part in problem.message), problem.hint)
+        hint = hint or next((hint for part, hint in hints if not part), "")
         spot.error(f"{spot.shown}: {problem.message}", hint, place=place)
     return Reported()

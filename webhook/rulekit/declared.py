@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-from webhook.cel import CompileProblem, Expression, compile_expression
+from webhook.cel import CompileProblem, Expression, compile_expression, excerpt
 from webhook.model.claim import Claim, ClaimTemplate
 from webhook.model.pod import Pod
 from webhook.rulekit.catalog import Catalog
-from webhook.rulekit.declarations import Declaration, DeclarationProblem, Entry, parse_declaration, point_at
+from webhook.rulekit.declarations import Declaration, DeclarationProblem, Entry, parse_declaration
 from webhook.rulekit.shape import Shape
 from webhook.rulekit.shape_cel import VARIABLES
 from webhook.rulekit.view import View
@@ -135,8 +135,7 @@ def _faults(shapes: str | None, when: str | None) -> Iterator[Fault]:
         yield Fault(SHAPES_ANNOTATION, parsed.message, parsed.pointed)
     if isinstance(compiled, tuple):
         first = compiled[0]
-        line = str(when).split("\n")[first.line - 1]
-        yield Fault(WHEN_ANNOTATION, first.message, point_at(line, first.column, first.message))
+        yield Fault(WHEN_ANNOTATION, first.message, excerpt(first, str(when), first.hint or first.message) or first.hint)
 
 
 def _parsed(text: str | None) -> Declaration | DeclarationProblem | None:

@@ -8,10 +8,9 @@ Because:  the API server refuses the object too, in words that name neither the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from webhook.cel import CompileProblem
+from webhook.cel import CompileProblem, excerpt
 from webhook.fleet.matching import compile_for
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding
@@ -22,9 +21,10 @@ from webhook.rulekit.view import View
 
 REASON = "cel-compile-error"
 
-#: Characters shown around the mistake.
-_SHOWN = 60
-_BY_NAME = re.compile(r"""\bdevice\.(capacity|attributes)\[\s*["']([^"'./]+)["']\s*\]""")
+#: Mistakes of one selector that are shown; the others are counted.
+_SHOWN = 4
+#: What stands for a driver in hints: the compiler knows none.
+_DRIVER = "<driver>"
 
 
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
@@ -38,8 +38,8 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
                 severity="deny",
                 headline=f'{view.kind} "{view.meta.display_name}" has a selector that does not compile',
                 path=field_path(pointer),
-                detail="; ".join(_placed(problem, text) for problem in problems),
-                remedy=_remedy(view, text, class_name),
+                detail=_detail(problems),
+                remedy="\n".join(filter(None, (_shown(view, problem, text, class_name) for problem in problems[:_SHOWN]))),
             )
 
 
@@ -61,23 +61,17 @@ def _problems(view: View, text: str) -> tuple[CompileProblem, ...]:
     return (compiled.refusal,) if compiled.refusal is not None else ()
 
 
-def _placed(problem: CompileProblem, text: str) -> str:
-    """`line 1, column 36: found no matching overload ..., at ".compareTo(quantity(..."`."""
-    lines = text.splitlines() or [""]
-    rest = lines[problem.line - 1][problem.column - 1 :] if 0 < problem.line <= len(lines) else ""
-    shown = rest if len(rest) <= _SHOWN else f"{rest[: _SHOWN - 3]}..."
-    return f"line {problem.line}, column {problem.column}: {problem.message}" + (f", at `{shown}`" if shown else "")
+def _detail(problems: tuple[CompileProblem, ...]) -> str:
+    """`line 1, column 36: found no matching overload ...`, and so on."""
+    placed = [f"line {problem.line}, column {problem.column}: {problem.message}" for problem in problems[:_SHOWN]]
+    more = len(problems) - _SHOWN
+    return "; ".join([*placed, f"and {more} more mistake{'' if more == 1 else 's'}"] if more > 0 else placed)
 
 
-def _remedy(view: View, text: str, class_name: str) -> str:
-    """What to write where a domain is wanted and a name stands."""
-    named = _BY_NAME.search(text)
-    if named is None:
-        return ""
-    kind, name = named.groups()
+def _shown(view: View, problem: CompileProblem, text: str, class_name: str) -> str:
+    """The line with a caret, and what to write instead, for a driver of the class that is asked."""
     drivers = sorted(view.fleet.inventory.drivers_of_class(class_name))
-    domain = drivers[0] if drivers else "<driver>"
-    return f'the first index is the domain, not the name: write device.{kind}["{domain}"].{name}'
+    return excerpt(problem, text, problem.hint.replace(_DRIVER, drivers[0]) if drivers else problem.hint)
 
 
 RULE = Rule(
