@@ -27,10 +27,12 @@ from tests.oracle.allocation import (
     unsound,
     world_of,
 )
+from tests.oracle.calls import calls
 from tests.oracle.client import VERSION, Oracle, OracleMissing
 from tests.oracle.expressions import devices, expressions
 from tests.oracle.fleets import random_case
 from tests.oracle.ours import outcomes, selector_answer, to_device
+from tests.oracle.values import answers
 
 #: What we say instead of a traceback.
 _CRASHED = re.compile(r"internal error: \w+$")
@@ -38,6 +40,8 @@ _CRASHED = re.compile(r"internal error: \w+$")
 _REPEATS = 12
 #: Differences that are shown of each comparison.
 _SHOWN = 20
+#: Values do not depend on a device.
+BARE = to_device({"driver": "d.io", "attributes": {}, "capacity": {}})
 
 
 def main() -> int:
@@ -132,6 +136,52 @@ def selector_differs(
 
 def _without(answers: Sequence[Any], except_for: frozenset[int]) -> list[Any]:
     return [answer for i, answer in enumerate(answers) if i not in except_for]
+
+
+# Values of any type.
+
+
+def compare_values(oracle: Oracle, number: int, seed: int) -> int:
+    """Compares the values of `number` random expressions of any type; prints counts; returns the number of differences."""
+    counts: Counter[str] = Counter()
+    suspects = []
+    for asked, judged in oracle.stream(_value_questions(number, seed)):
+        wanted = value_outcome(judged)
+        counts[f"judge has {'a value' if 'value' in wanted else next(iter(wanted))}"] += 1
+        if any(value_outcome(ours) != wanted for ours in answers(asked["value"], BARE)):
+            suspects.append(asked)
+    differences = 0
+    for asked in suspects:
+        judged_all = [oracle.ask(asked) for _ in range(_REPEATS)]
+        wanted, ours = value_outcome(judged_all[0]), answers(asked["value"], BARE)
+        if any(value_outcome(judged) != wanted for judged in judged_all):
+            counts["the judge itself answers differently each time"] += 1
+        elif any(value_outcome(answer) != wanted for answer in ours):
+            differences += 1
+            if differences <= _SHOWN:
+                say(f"value: {asked['value']!r}\n  judge {judged_all[0]}\n  ours  {ours}")
+    _report("values", number, differences, counts)
+    return differences
+
+
+def _value_questions(number: int, seed: int) -> Iterator[dict[str, Any]]:
+    """None names a device: there is none behind the question for a value."""
+    return ({"id": i, "value": text} for i, text in enumerate(calls(number, seed)) if "device" not in text)
+
+
+def value_outcome(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a value has to be the same: that there is none, or its text."""
+    if answer.get("compile"):
+        return {"compile error": True}
+    return {"error": True} if "error" in answer else {"value": _GO_FORMAT.sub(_format_name, answer.get("value", ""))}
+
+
+#: How Go spells a named format: with the address of its function.
+_GO_FORMAT = re.compile(r"\{(\w+) %!s\(func\(string\) \[\]string=0x[0-9a-f]+\) %!s\(int=\d+\)\}")
+
+
+def _format_name(found: re.Match[str]) -> str:
+    return f"format {found[1].lower()}"
 
 
 # Allocations.

@@ -17,8 +17,9 @@ from webhook.cel.checked import Checked
 from webhook.cel.code import FIRST_SLOT, MAX_STEPS, Closure, Code, Frame, constant, measured
 from webhook.cel.device import Lookup, Path
 from webhook.cel.library.conversions import AT_COMPILE_TIME
+from webhook.cel.library.go_patterns import PatternError
 from webhook.cel.library.operators import contains
-from webhook.cel.library.regex import WITH_PATTERN, PatternError, compiled, with_pattern
+from webhook.cel.library.regex import WITH_PATTERN, with_pattern
 from webhook.cel.library.table import signature
 from webhook.cel.problems import CompileProblem, ExpressionError, problem
 from webhook.cel.soundness import is_sure
@@ -145,7 +146,7 @@ class Compiler:
     def _pattern_call(self, node: Call, args: list[Code]) -> Code:
         """A search for a constant pattern, which must be one."""
         try:
-            call = with_pattern(node.function, compiled(args[1].constant))
+            call = with_pattern(node.function, args[1].constant)
         except PatternError as error:
             raise ExpressionError(problem(f"program instantiation failed: {error}", node.at)) from None
         run = plain_call(call, [args[0], *args[2:]])

@@ -8,7 +8,8 @@ from webhook.cel.ast import Call, ListNode, Literal, MapNode, Node, children
 from webhook.cel.checked import Checked
 from webhook.cel.hints import MIXED, UNREADABLE
 from webhook.cel.library.format import ALLOWED, interpolate
-from webhook.cel.library.regex import PatternError, compiled
+from webhook.cel.library.go_patterns import PatternError
+from webhook.cel.library.regex import compiled
 from webhook.cel.library.time import parse_duration, parse_timestamp
 from webhook.cel.problems import CompileProblem, ExpressionError, problem
 from webhook.cel.types import Kind, Type, format_type
@@ -118,10 +119,9 @@ def _unsuitable(checked: Checked, node: Node, letter: str) -> Node | None:
 
 def _is_pattern(value: object) -> bool:
     try:
-        compiled(value)
-    except (PatternError, TypeError):
+        return type(value) is str and bool(compiled(value))
+    except PatternError:
         return False
-    return True
 
 
 _LITERAL_CHECKS: dict[str, Callable[[object], bool]] = {

@@ -21,7 +21,8 @@ from webhook.cel.cost.charges import charge
 from webhook.cel.cost.steps import Constant, Step
 from webhook.cel.descent import Task, perform
 from webhook.cel.library.conversions import AT_COMPILE_TIME
-from webhook.cel.library.regex import WITH_PATTERN, PatternError, compiled, with_pattern
+from webhook.cel.library.go_patterns import PatternError
+from webhook.cel.library.regex import WITH_PATTERN, with_pattern
 from webhook.cel.problems import ExpressionError, problem
 from webhook.cel.soundness import is_sure
 from webhook.cel.types import Kind
@@ -203,7 +204,7 @@ class Planner:
         pattern = args[1] if name in WITH_PATTERN and len(args) > 1 else None
         if isinstance(pattern, Constant) and type(pattern.value) is str:
             try:
-                return plain_call(with_pattern(name, compiled(pattern.value)), [codes[0], *codes[2:]])
+                return plain_call(with_pattern(name, pattern.value), [codes[0], *codes[2:]])
             except PatternError as error:
                 raise ExpressionError(problem(f"program instantiation failed: {error}", node.at)) from None
         types = [self.checked.types[argument] for argument in nodes]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import cmp_to_key
 from typing import Any
 
 from webhook.cel.equality import compare, equal_or_false, is_ordered
+from webhook.cel.library.go_sort import go_sorted
 from webhook.cel.library.operators import MAX_ELEMENTS, contains, duration_result, int_result, uint_result
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import (
@@ -28,6 +28,7 @@ from webhook.cel.values import Duration, EvaluationError, UInt, limit_exceeded, 
 _T = param("T")
 _MAX_ATTRIBUTE_VALUES = 48
 _MAX_RANGE = 1_000_000
+_MOST_SORTED = 1_000  # of more, sorting costs more than any selector may
 _LIST, _DYNS = list_of(_T), list_of(DYN)
 _COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 
@@ -184,10 +185,12 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
     if any(type(key) is not type(keys[0]) for key in keys):
         raise EvaluationError("list elements must have the same type")
 
-    def in_order(one: int, two: int) -> int:
-        return compare(keys[one], keys[two], "_<_")
-
-    return [values[index] for index in sorted(range(len(keys)), key=cmp_to_key(in_order))]
+    order = list(range(len(keys)))
+    if len(keys) > _MOST_SORTED or (len(set(keys)) == len(keys) and all(key == key for key in keys)):
+        order.sort(key=keys.__getitem__)
+    else:
+        order = go_sorted(order, lambda one, two: keys[one] < keys[two])
+    return [values[index] for index in order]
 
 
 def _range(count: int) -> list[int]:

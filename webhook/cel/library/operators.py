@@ -107,7 +107,7 @@ _SUBTRACT: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (UInt, UInt): lambda a, b: uint_result(int(a) - int(b)),
     (float, float): lambda a, b: a - b,
     (Duration, Duration): lambda a, b: duration_result(a.nanos - b.nanos),
-    (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos - b.nanos, a.offset),
+    (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos + duration_result(-b.nanos).nanos, a.offset),
     (Timestamp, Timestamp): lambda a, b: Duration(int_result(a.nanos - b.nanos)),
 }
 _MULTIPLY: dict[tuple[type, type], Callable[[Any, Any], Any]] = {

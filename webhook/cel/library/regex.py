@@ -5,15 +5,16 @@ A pattern is compiled once and kept. RE2 is told to keep its complaints off stan
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 import re2
 
+from webhook.cel.library.go_patterns import PatternError, translated
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import BOOL, INT, STRING, list_of
-from webhook.cel.values import EvaluationError, no_such_overload
+from webhook.cel.values import EvaluationError, TypeValue, no_such_overload
 
 
 def _options() -> Any:
@@ -25,18 +26,60 @@ def _options() -> Any:
 _QUIET = _options()
 
 
-class PatternError(Exception):
-    """The pattern is no regular expression; the text says why."""
+_LARGE = 2_000  # instructions, 16 bytes each
+
+
+def compiled(pattern: str) -> Any:
+    """The compiled pattern. PatternError when it is none."""
+    return _kept(pattern) or _read(pattern)
 
 
 @lru_cache(maxsize=1024)
-def compiled(pattern: str) -> Any:
-    """The compiled pattern. PatternError when it is none."""
+def _kept(pattern: str) -> Any:
+    """The compiled pattern, unless it is so large (`[a-z]{1000}{2}`) that only a few may be kept."""
+    found = _read(pattern)
+    return found if found.programsize <= _LARGE else None
+
+
+@lru_cache(maxsize=16)
+def _read(pattern: str) -> Any:
     try:
-        return re2.compile(pattern, _QUIET)
+        found = re2.compile(translated(pattern), _QUIET)
     except re2.error as error:
         text = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
         raise PatternError(f"error parsing regexp: {text}") from None
+    return BetweenCharacters(found) if "\\B" in pattern else found
+
+
+class BetweenCharacters:
+    """A pattern with `\\B`, which RE2 also finds between the bytes of one character: such matches do not count."""
+
+    def __init__(self, pattern: Any) -> None:
+        self._pattern = pattern
+        self.programsize = pattern.programsize
+
+    def search(self, text: str) -> Any:
+        """The first match, if there is one."""
+        return next(self.finditer(text), None)
+
+    def finditer(self, text: str) -> Iterator[Any]:
+        """All matches."""
+        data = text.encode("utf-8", "replace")
+        for match in self._pattern.finditer(data):
+            if match.start() == len(data) or data[match.start()] & 0xC0 != 0x80:
+                yield _Match(match)
+
+
+class _Match:
+    """A match in bytes as one in a text."""
+
+    __slots__ = ("_match", "end", "start")
+
+    def __init__(self, match: Any) -> None:
+        self._match, self.start, self.end = match, match.start, match.end
+
+    def __getitem__(self, group: int) -> str:
+        return str(self._match[group], "utf-8")
 
 
 def _pattern(pattern: str, prefix: str = "") -> Any:
@@ -125,13 +168,14 @@ OLDER: tuple[Function, ...] = (
 WITH_PATTERN: dict[str, Callable[..., Any]] = {"matches": _found, "find": _first, "findAll": _all}
 
 
-def with_pattern(function: str, pattern: Any) -> Callable[..., Any]:
-    """`function` for one compiled pattern, testing the types of its other arguments."""
-    search = WITH_PATTERN[function]
+def with_pattern(function: str, pattern: str) -> Callable[..., Any]:
+    """`function` for one pattern, testing the types of its other arguments. PatternError when it is none."""
+    search, kept = WITH_PATTERN[function], _kept(pattern)
 
     def call(text: Any, *rest: Any) -> Any:
+        text = text.name if type(text) is TypeValue else text  # a type passes for its name here, and only here
         if type(text) is not str or not all(type(number) is int for number in rest):
             raise no_such_overload()
-        return search(pattern, text, *rest)
+        return search(kept or _read(pattern), text, *rest)
 
     return call
