@@ -70,6 +70,12 @@ def test_defaults() -> None:
         ("decision_log", "none", lambda s: s.log.decisions, ""),
         ("decision_log", "d.log", lambda s: s.log.decisions, "d.log"),
         ("log_format", "text", lambda s: s.log.style, "text"),
+        ("dns_names", "a.example.com, 10.0.0.1", lambda s: s.certificate.names, ("a.example.com", "10.0.0.1")),
+        ("service", "fallgate", lambda s: s.certificate.service, "fallgate"),
+        ("not_ready_before_expiry_seconds", "60", lambda s: s.certificate.not_ready_before_seconds, 60.0),
+        ("metrics_listen", "127.0.0.1:8080", lambda s: s.http.metrics, ("127.0.0.1", 8080)),
+        ("metrics_listen", "", lambda s: s.http.metrics, None),
+        ("workers", "2", lambda s: s.life.workers, 2),
         ("drain_seconds", "0", lambda s: s.life.drain_seconds, 0.0),
         ("stop_seconds", "3", lambda s: s.life.stop_seconds, 3),
     ],
@@ -110,7 +116,28 @@ def test_what_kubernetes_sets_for_a_service_named_fallgate_means_nothing() -> No
         ("server_version", "new", "--server-version: 'new' is no Kubernetes version; write it as 1.36"),
         ("feature_gates", "A=on", "--feature-gates: 'A=on' is not GATE=true or GATE=false"),
         ("audit_only", "perhaps", "--audit-only: 'perhaps' is neither true nor false"),
-        ("certs", "", "--certs: the path is empty"),
+        ("policies", "", "--policies: the path is empty"),
+        ("workers", "0", "--workers: '0' is not a whole number above 0"),
+        ("metrics_listen", "8080", "--metrics-listen: '8080' is not HOST:PORT, for instance 0.0.0.0:8443 or [::]:8443"),
+        (
+            "certs",
+            "",
+            "neither --certs DIR nor --certs-secret NAME is given: say where the certificate lies, in a folder with tls.crt "
+            "and tls.key or in a Secret that Fallgate keeps itself",
+        ),
+        (
+            "certs_secret",
+            "s",
+            "--certs and --certs-secret exclude each other: the certificate lies in a folder or in a Secret\n"
+            "--certs-secret needs --service and --webhook-configurations: the certificate is issued for the Service, and its "
+            "authority has to be in caBundle of the webhook configurations",
+        ),
+        (
+            "client_names",
+            "kube-apiserver",
+            "--client-ca and --client-names need each other: the authority says who vouches for a client, the names which "
+            "client it must be, for instance the API server and not every kubelet",
+        ),
         ("fleets", "x", "--fleets: there is no such option"),
     ],
 )
@@ -127,14 +154,25 @@ def test_all_mistakes_at_once() -> None:
         Settings.from_sources({"stance": "x"}, {})
     assert str(refused.value).splitlines() == [
         "--policies DIR is missing: folder of policy files",
-        "--fleet DIR is missing: folder of cluster objects, as kubectl get -o yaml prints them",
-        "--certs DIR is missing: folder with tls.crt and tls.key",
         "--stance: 'x' is not one of allow, deny",
     ]
 
 
+def test_certificate_in_a_secret() -> None:
+    found = settings(certs="", certs_secret="s", service="f", webhook_configurations="w", namespace="n").certificate
+    assert (found.folder, found.secret, found.service, found.configurations) == (None, "s", "f", "w")
+    assert (found.settle_seconds, found.kube.namespace) == (60.0, "n")
+    said = complaint(certs="", certs_secret="s", service="f", webhook_configurations="w", self_signed="a")
+    assert said == "--self-signed is for --certs DIR: what is in --certs-secret is issued anyway, for --service"
+
+
+def test_clients_are_verified_by_authority_and_name() -> None:
+    found = settings(client_ca="ca.crt", client_names="kube-apiserver,proxy")
+    assert (found.certificate.client_ca, found.http.client_names) == (Path("ca.crt"), ("kube-apiserver", "proxy"))
+
+
 def test_flags_are_known_to_be_flags() -> None:
-    assert [option.name for option in OPTIONS if option.is_flag] == ["audit-only"]
+    assert [option.name for option in OPTIONS if option.is_flag] == ["cluster", "audit-only"]
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
