@@ -28,7 +28,7 @@ from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import Application, build_app
 from webhook.server.judge import Engine, Judge
 from webhook.server.listener import Listener, bind, build_listener
-from webhook.server.ports import Condition
+from webhook.server.ports import Condition, Lookup
 from webhook.server.probes import Metrics, Ready
 from webhook.settings import HttpSettings
 from webhook.telemetry import EventLog, LineLog, ListRecorder, Phase, PrometheusRecorder
@@ -96,6 +96,7 @@ class Parts:
     policies: FixedSource[PolicySet] = field(default_factory=lambda: FixedSource(PolicySet(digest="3f2a91c0d4e1")))
     http: HttpSettings = field(default_factory=HttpSettings)
     deny_when_at_fault: bool = False
+    look_up: Lookup | None = None
     recorder: ListRecorder = field(default_factory=ListRecorder)
     decisions: io.BytesIO = field(default_factory=io.BytesIO)
     events: io.BytesIO = field(default_factory=io.BytesIO)
@@ -114,6 +115,7 @@ class Parts:
             policies=self.policies,
             clock=lambda: NOW,
             deny_when_at_fault=self.deny_when_at_fault,
+            look_up=self.look_up,
         )
         events = EventLog(self.events, lambda: NOW)
         judge = Judge(engine, self.recorder, self._lines, events)

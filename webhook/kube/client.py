@@ -24,6 +24,9 @@ from webhook.model.tolerant import mapping, text
 Query: TypeAlias = Mapping[str, str | int]
 
 JSON: Final = "application/json"
+#: Objects, and lists of them, of which nothing but the metadata is sent.
+METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 #: Seconds until a connection is up, and until an answer begins or goes on.
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 60.0

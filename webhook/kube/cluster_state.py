@@ -34,6 +34,8 @@ _TICK: Final = 1.0
 #: How often the server is asked again what it is and serves, and how soon after it could not be asked.
 _DISCOVERY: Final = 300.0
 _DISCOVERY_AGAIN: Final = 2.0
+#: So many failures of a kind that can be done without, and the first snapshot is made without it.
+_PATIENCE: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,7 @@ class ClusterState:
         self._fleet = build_fleet(())
         self._known: dict[str, set[Hashable]] = {}
         self._current: Fleet | None = None
+        self._all_begun = False
         self.snapshots = 0
 
     # What others ask
@@ -175,6 +178,7 @@ class ClusterState:
         self._put(Server(version=self.settings.server_version or served.version, gates=dict(self.settings.gates)))
         for source in served.sources:
             self._reflect(source)
+        self._all_begun = True
         return not lacking
 
     def _reflect(self, source: Source) -> None:
@@ -290,8 +294,19 @@ class ClusterState:
 
     @property
     def _complete(self) -> bool:
-        required = {kind.kind for kind in kinds_read(()) if kind.required}
-        return required <= self._fleet.observed
+        """Whether everything was listed once: what is needed, and what is wanted as far as it can be had."""
+        if self._current is not None:
+            return True
+        needed = {kind.kind for kind in kinds_read(())}
+        return (
+            self._all_begun
+            and needed <= self._fleet.observed
+            and all(
+                source.kind.kind in self._fleet.observed or progress.state == "refused" or progress.errors >= _PATIENCE
+                for source, progress in self.progress
+                if not source.kind.required
+            )
+        )
 
     def _as_of(self) -> datetime | None:
         """Up to when everything that counts was seen. A kind that is not known counts for nothing."""

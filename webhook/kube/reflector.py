@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from webhook.errors import ApiError, ClusterError
-from webhook.kube.client import JSON, Client, Stream
+from webhook.kube.client import JSON, METADATA, METADATA_LIST, Client, Stream
 from webhook.kube.discovery import Source
 from webhook.kube.reading import Kept, read_object
 from webhook.model.tolerant import Json, integer, mapping, sequence, text
@@ -27,8 +27,6 @@ PAGE: Final = 500
 _REFUSALS_BELIEVED: Final = 4
 #: A watch that ends sooner than after so many seconds, without a word, has not ended in order.
 _TOO_SHORT: Final = 1.0
-_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 State = Literal["starting", "listing", "watching", "broken", "refused"]
 
@@ -179,7 +177,7 @@ class Reflector:
         self._seen_until(asked)
 
     def _pages(self) -> Iterator[Json]:
-        accept = f"{_METADATA_LIST},{JSON}" if self.source.kind.metadata_only else JSON
+        accept = f"{METADATA_LIST},{JSON}" if self.source.kind.metadata_only else JSON
         query: dict[str, str | int] = {**self.source.kind.query, "limit": PAGE}
         while True:
             try:
@@ -205,7 +203,7 @@ class Reflector:
             "resourceVersion": self._version,
             "timeoutSeconds": int(self.timing.watch * random.uniform(1.0, 2.0)),  # noqa: S311 - no secret
         }
-        accept = f"{_METADATA},{JSON}" if self.source.kind.metadata_only else JSON
+        accept = f"{METADATA},{JSON}" if self.source.kind.metadata_only else JSON
         with self.client.stream(self.source.path, query, accept=accept, silence_seconds=self.timing.silence) as stream:
             self._stream = stream
             self.progress.state, self.progress.detail = "watching", ""

@@ -13,6 +13,7 @@ from webhook.kube.cluster_state import ClusterSettings, ClusterState
 from webhook.kube.connecting import connect, own_namespace
 from webhook.kube.health import Health, health_of
 from webhook.kube.kinds import FEATURES
+from webhook.kube.lookups import Lookups
 from webhook.rulekit.policies import ModeCap, PolicySet
 from webhook.server.ports import Clock, Condition, PolicySource
 from webhook.settings import Settings
@@ -28,6 +29,7 @@ class ClusterSource:
     def __init__(self, state: ClusterState, cap: CapWatch | None, clock: Clock) -> None:
         self.state = state
         self.cap = cap
+        self.look_up = Lookups(state)
         self._clock = clock
 
     def current(self) -> Fleet | None:
@@ -49,6 +51,7 @@ class ClusterSource:
             await asyncio.Event().wait()
         finally:
             self.state.stop()
+            self.look_up.close()
             if self.cap is not None:
                 self.cap.stop()
 

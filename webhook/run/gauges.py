@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from webhook.engine.exemptions import ANNOUNCED_BEFORE
+from webhook.kube.cluster_state import ClusterState
+from webhook.kube.reflector import Progress
 from webhook.rulekit.policies import PolicySet
 from webhook.run.certificate import ServedCertificate
 from webhook.run.reloaded import Reloaded
@@ -11,6 +15,7 @@ from webhook.server.listener import Listener
 from webhook.server.ports import Clock, FleetSource
 from webhook.server.probes import Ready
 from webhook.telemetry import LineLog, PrometheusRecorder
+from webhook.telemetry.metrics import Sample
 
 
 def watch_sources(recorder: PrometheusRecorder, policies: Reloaded[PolicySet], fleet: FleetSource, clock: Clock) -> None:
@@ -38,6 +43,37 @@ def watch_sources(recorder: PrometheusRecorder, policies: Reloaded[PolicySet], f
     recorder.watch("exemptions_ended", "Exemptions that have ended and are still in the files.", lambda: exemptions(ended=True))
     recorder.watch("fleet_nodes", "Nodes known.", node_total)
     recorder.watch("fleet_devices", "Devices known.", device_total)
+
+
+def watch_cluster(recorder: PrometheusRecorder, state: ClusterState, clock: Clock) -> None:
+    """How the watches of the cluster are doing, kind by kind."""
+
+    def each(value: Callable[[Progress], float | None]) -> Callable[[], list[Sample]]:
+        return lambda: [
+            ((source.name,), number) for source, progress in state.progress if (number := value(progress)) is not None
+        ]
+
+    def silence(progress: Progress) -> float | None:
+        return (clock() - progress.heard).total_seconds() if progress.heard is not None else None
+
+    kind = ("kind",)
+    recorder.watch_each(
+        "watch_last_heard_seconds", "Seconds since everything of a kind was known to be seen.", kind, each(silence)
+    )
+    recorder.watch_each(
+        "watch_up", "1 while a watch is up, 0 while it is not.", kind, each(lambda progress: progress.state == "watching")
+    )
+    recorder.watch_each("watch_objects", "Objects in the last list.", kind, each(lambda progress: progress.count))
+    recorder.watch_each("watch_lists", "Complete lists.", kind, each(lambda progress: progress.lists), counter=True)
+    recorder.watch_each("watch_events", "Events.", kind, each(lambda progress: progress.events), counter=True)
+    recorder.watch_each(
+        "watch_errors",
+        "Lists and watches that failed or broke off.",
+        kind,
+        each(lambda progress: progress.errors),
+        counter=True,
+    )
+    recorder.watch("fleet_snapshots", "Snapshots of the cluster made.", lambda: state.snapshots, counter=True)
 
 
 def watch_process(

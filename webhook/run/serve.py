@@ -22,7 +22,7 @@ from webhook.rulekit.policies import PolicySet
 from webhook.rules import ALL
 from webhook.run.certificate import ServedCertificate
 from webhook.run.cluster import CappedPolicies, ClusterSource, cluster_source
-from webhook.run.gauges import watch_process, watch_sources
+from webhook.run.gauges import watch_cluster, watch_process, watch_sources
 from webhook.run.logs import build_decision_log, build_event_log
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import explain_policies, fleet_loader, load_policies
@@ -81,6 +81,8 @@ async def run(settings: Settings, edges: Edges, listening: socket.socket) -> int
     ready = build_ready(life, sources)
     listener = build_server(settings, edges, sources, ready, listening)
     watch_sources(edges.recorder, sources.policies, sources.fleet, clock)
+    if isinstance(sources.fleet, ClusterSource):
+        watch_cluster(edges.recorder, sources.fleet.state, clock)
     watch_process(edges.recorder, listener, ready, sources.certificate, edges.decisions)
     sources.certificate.look()
     host, port = listening.getsockname()[:2]
@@ -146,6 +148,7 @@ def build_server(settings: Settings, edges: Edges, sources: Sources, ready: Read
         policies=in_force(sources),
         clock=clock,
         deny_when_at_fault=settings.engine.stance == "deny",
+        look_up=sources.fleet.look_up if isinstance(sources.fleet, ClusterSource) else None,
     )
     judge = Judge(engine, edges.recorder, edges.decisions, edges.events)
 

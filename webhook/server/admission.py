@@ -32,7 +32,7 @@ class AdmissionEndpoint:
         """Answer one call. Never raises for anything a client can send."""
         try:
             body = await read_body(scope, receive, self._settings.max_body_bytes)
-            answer = json_answer(self._judge.answer(self._call(scope), body))
+            answer = json_answer(await self._judge.answer(self._call(scope), body))
         except ClientLeft:
             return
         except Refused as refused:

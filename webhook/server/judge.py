@@ -1,4 +1,7 @@
-"""From the bytes of an AdmissionReview to the bytes of the answer, in three steps without I/O: read, decide, answer."""
+"""From the bytes of an AdmissionReview to the bytes of the answer: read, decide, answer.
+
+There is no I/O in it but one: what was created a moment ago and may matter is looked up, once and within the time left.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,24 @@ from time import perf_counter
 import msgspec
 
 from webhook.errors import ReviewError
+from webhook.fleet.build import with_objects
+from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision
 from webhook.model.review import Review, read_review
 from webhook.rulekit.policies import PolicySet
 from webhook.server.answers import RETRY_SOON, Refused
 from webhook.server.decision_record import decision_record
 from webhook.server.envelope import decode_review
-from webhook.server.ports import Clock, Decider, FleetSource, PolicySource, Responder
+from webhook.server.ports import Clock, Decider, FleetSource, Lookup, PolicySource, Responder
 from webhook.telemetry import EventLog, LineLog, Phase, Recorder
 
 _APOLOGY = "Fallgate could not judge this object because of a fault of its own; its log has the details"
 _TOO_LATE = "Fallgate got to this object after the time allowed by the caller had passed"
+
+#: Seconds that a lookup may take: part of what is left of the caller's time, and never so long that calls pile up.
+_LONGEST_LOOKUP = 1.0
+_SHORTEST_LOOKUP = 0.02
+_SHARE_FOR_LOOKUP = 0.5
 
 _write_json = msgspec.json.Encoder().encode
 
@@ -34,6 +44,7 @@ class Engine:
     policies: PolicySource
     clock: Clock
     deny_when_at_fault: bool = False
+    look_up: Lookup | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +65,7 @@ class Judge:
         self._decisions = decisions
         self._events = events
 
-    def answer(self, call: Call, body: bytes) -> bytes:
+    async def answer(self, call: Call, body: bytes) -> bytes:
         """The AdmissionReview that answers `body`. Raises Refused when there is none."""
         engine = self._engine
         fleet, policies = engine.fleet.current(), engine.policies.current()
@@ -67,6 +78,8 @@ class Judge:
                 decision = self._late(review)
             else:
                 decision = engine.decide(review, fleet, policies, engine.clock(), phase=call.phase)
+                if decision.wanted and engine.look_up is not None:
+                    decision = await self._looked_up(call, review, fleet, policies, decision)
                 if decision.internal_error:
                     self._recorder.failed("rule")
                     self._events.error("a rule failed", uid=review.uid, error=decision.internal_error)
@@ -78,6 +91,24 @@ class Judge:
             reply = _write_json(engine.respond(decision, review.uid))
         self._note(call, review, decision, policies)
         return reply
+
+    async def _looked_up(self, call: Call, review: Review, fleet: Fleet, policies: PolicySet, first: Decision) -> Decision:
+        """The decision with what `first` has missed, as far as the API server answers in time; else `first`. One round only."""
+        engine = self._engine
+        seconds = min(_LONGEST_LOOKUP, (call.deadline - perf_counter()) * _SHARE_FOR_LOOKUP)
+        if engine.look_up is None or seconds < _SHORTEST_LOOKUP:
+            return first
+        found = await engine.look_up(first.wanted, seconds)
+        self._recorder.looked_up(
+            found=len(found.objects),
+            absent=len(found.absent),
+            unanswered=len(first.wanted) - len(found.objects) - len(found.absent),
+        )
+        if not found.objects and not found.absent:
+            return first
+        # The snapshot is the one that was decided by: two decisions of one call must not be about two clusters.
+        known = with_objects(fleet, found.objects)
+        return engine.decide(review, known, policies, engine.clock(), phase=call.phase, absent=found.absent)
 
     def _late(self, review: Review) -> Decision:
         self._recorder.failed("deadline")

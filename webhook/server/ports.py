@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision
+from webhook.model.meta import ObjectRef
 from webhook.model.review import Review
 from webhook.rulekit.policies import PolicySet
 from webhook.telemetry import Phase
@@ -52,8 +53,36 @@ class PolicySource(Protocol):
 class Decider(Protocol):
     """`webhook.engine.decide` with its settings bound."""
 
-    def __call__(self, review: Review, fleet: Fleet, policies: PolicySet, now: datetime, *, phase: Phase) -> Decision:
+    def __call__(
+        self,
+        review: Review,
+        fleet: Fleet,
+        policies: PolicySet,
+        now: datetime,
+        *,
+        phase: Phase,
+        absent: frozenset[ObjectRef] = frozenset(),
+    ) -> Decision:
         """What to answer. Pure, and total: a fault of its own is in the decision."""
+
+
+class LiveAnswer(Protocol):
+    """What a lookup has found out."""
+
+    @property
+    def objects(self) -> tuple[dict[str, Any], ...]:
+        """Objects that are there, as JSON has them."""
+
+    @property
+    def absent(self) -> frozenset[ObjectRef]:
+        """References of which there is no object."""
+
+
+class Lookup(Protocol):
+    """Asks the API server for single objects."""
+
+    async def __call__(self, refs: Sequence[ObjectRef], seconds: float) -> LiveAnswer:
+        """Each of `refs`, asked for once; what is not answered within `seconds` is in neither part. Never raises."""
 
 
 class Responder(Protocol):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -31,6 +32,7 @@ KINDS = (
 )
 OTHER = "other"
 OUTCOMES = ("allowed", "patched", "warned", "denied", "internal-error")
+LOOKUPS = ("found", "absent", "unanswered")
 PHASES: tuple[Phase, ...] = ("mutate", "validate")
 
 #: A decision takes well under a millisecond when nothing is wrong; kube-apiserver waits 30 s at most.
@@ -45,6 +47,10 @@ _EXPECTED = (
     ("validate", "ResourceClaimTemplate", "CREATE"),
     ("validate", "Pod", "CREATE"),
 )
+
+
+#: The values of the labels, and the number.
+Sample: TypeAlias = tuple[tuple[str, ...], float]
 
 
 class PrometheusRecorder:
@@ -70,6 +76,7 @@ class PrometheusRecorder:
         self._refusals = self._counter("http_refusals", "Calls answered with an HTTP error, or cut off.", ("reason",))
         self._failures = self._counter("internal_errors", "Faults of Fallgate itself; the log has the details.", ("where",))
         self._loads = self._counter("source_loads", "Versions of a source that were looked at.", ("source", "result"))
+        self._lookups = self._counter("lookups", "Objects asked for live that no watch had brought yet.", ("result",))
         self._good = self._gauge("source_good", "1 when the newest version of a source is in force, 0 when not.", ("source",))
         self._since = self._gauge(
             "source_loaded_timestamp_seconds", "When the version of a source that is in force was loaded.", ("source",)
@@ -97,6 +104,11 @@ class PrometheusRecorder:
         """Count a fault of our own."""
         self._failures.labels(where).inc()
 
+    def looked_up(self, *, found: int, absent: int, unanswered: int) -> None:
+        """Count objects that were asked for live."""
+        for result, number in zip(LOOKUPS, (found, absent, unanswered), strict=True):
+            self._lookups.labels(result).inc(number)
+
     def loaded(self, source: Source, at: datetime) -> None:
         """Count a good load and remember when it was."""
         self._loads.labels(source, "good").inc()
@@ -112,6 +124,20 @@ class PrometheusRecorder:
         """Add a gauge (or counter) `fallgate_<name>` whose value is read when somebody asks for the metrics."""
         family = CounterMetricFamily if counter else GaugeMetricFamily
         self.registry.register(_Watched(lambda: family(f"fallgate_{name}", text, value=read())))
+
+    def watch_each(
+        self, name: str, text: str, labels: Sequence[str], read: Callable[[], Iterable[Sample]], *, counter: bool = False
+    ) -> None:
+        """As `watch`, with a series for each sample: the values of `labels`, and the number."""
+        family = CounterMetricFamily if counter else GaugeMetricFamily
+
+        def make() -> Metric:
+            made = family(f"fallgate_{name}", text, labels=labels)
+            for values, number in read():
+                made.add_metric(values, number)
+            return made
+
+        self.registry.register(_Watched(make))
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """All metrics in the format that the Accept header asks for, and its content type."""
@@ -134,6 +160,8 @@ class PrometheusRecorder:
             self._refusals.labels(why)
         for where in FAILURES:
             self._failures.labels(where)
+        for result in LOOKUPS:
+            self._lookups.labels(result)
         for source in SOURCES:
             self._good.labels(source)
             for result in ("good", "bad"):

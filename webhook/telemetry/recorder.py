@@ -50,6 +50,9 @@ class Recorder(Protocol):
     def failed(self, where: Failure) -> None:
         """Something broke on our side."""
 
+    def looked_up(self, *, found: int, absent: int, unanswered: int) -> None:
+        """Objects that a decision had missed were asked for live."""
+
     def loaded(self, source: Source, at: datetime) -> None:
         """The newest version of a source is in force since `at`."""
 
@@ -65,6 +68,7 @@ class ListRecorder:
     refusals: list[Refusal] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     loads: list[tuple[Source, bool]] = field(default_factory=list)
+    lookups: list[tuple[int, int, int]] = field(default_factory=list)
 
     def decided(self, phase: Phase, review: Review, decision: Decision, seconds: float) -> None:
         """Remember a decision."""
@@ -77,6 +81,10 @@ class ListRecorder:
     def failed(self, where: Failure) -> None:
         """Remember a failure."""
         self.failures.append(where)
+
+    def looked_up(self, *, found: int, absent: int, unanswered: int) -> None:
+        """Remember a lookup."""
+        self.lookups.append((found, absent, unanswered))
 
     def loaded(self, source: Source, at: datetime) -> None:
         """Remember a good load."""
