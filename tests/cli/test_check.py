@@ -114,3 +114,33 @@ def test_nothing_to_check_is_bad_usage(run: Any, folder: Path) -> None:
     result = run("check", "empty")
     assert result.exit_code == 2
     assert result.stderr == "error: empty: there is no policy file in this folder (no file ends in .yaml or .yml)\n"
+
+
+LABELLED = """\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: team-b
+  labels: {fallgate.dev/mode: enfroce, fallgate.dev/tier: development, fallgate.dev/mode.zero-match: audit}
+"""
+MEANS_NOTHING = (
+    'warning: Namespace team-b, label fallgate.dev/mode: "enfroce" is no mode (enforce, warn, audit or off): '
+    "the label counts for nothing (write fallgate.dev/mode: enforce)\n"
+    'warning: Namespace team-b, label fallgate.dev/tier: no policy names the tier "development" (known tiers: dev)\n'
+)
+
+
+def test_labels_of_namespaces_are_checked_with_a_fleet(run: Any, folder: Path) -> None:
+    (folder / "labelled.yaml").write_text(LABELLED)
+    result = run("check", "policies", "--fleet", "fleet", "--fleet", "labelled.yaml")
+    assert (result.exit_code, result.stderr) == (0, MEANS_NOTHING)
+    assert run("check", "policies", "--fleet", "fleet").stderr == ""
+    (folder / "bad.yaml").write_text(BAD)
+    assert "enfroce" not in run("check", "bad.yaml", "--fleet", "labelled.yaml").stderr
+
+
+def test_review_says_it_of_the_fleets_namespaces(run: Any, folder: Path) -> None:
+    (folder / "labelled.yaml").write_text(LABELLED)
+    (folder / "one.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: team-c}\n")
+    result = run("review", "one.yaml", "--policies", "policies", "--fleet", "labelled.yaml")
+    assert (result.exit_code, result.stderr) == (0, MEANS_NOTHING)

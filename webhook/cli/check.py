@@ -16,7 +16,9 @@ from webhook.cli.checking import (
 )
 from webhook.cli.console import show
 from webhook.cli.exits import OK, REFUSED
+from webhook.cli.inputs.cluster import read_cluster
 from webhook.cli.inputs.policies import policy_files
+from webhook.cli.namespace_labels import complain_about_labels
 from webhook.cli.options import REPORT_FORMATS, output_option
 from webhook.cli.outputs.documents import as_documents
 from webhook.cli.outputs.junit import as_junit
@@ -36,16 +38,22 @@ Exit codes: 0 the files can be loaded, 1 they have mistakes, 2 bad usage or a fi
 @click.command(epilog=_EPILOG)
 @click.argument("paths", nargs=-1, metavar="[DIR|FILE]...")
 @click.option("--pack", "packs", multiple=True, metavar="NAME", help="A policy pack by its name. May be repeated.")
+@click.option("--fleet", "fleets", multiple=True, metavar="DIR", help="A cluster whose namespaces' labels are checked too.")
 @output_option(*REPORT_FORMATS)
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], packs: tuple[str, ...], output: str) -> None:
+def command(
+    ctx: click.Context, /, paths: tuple[str, ...], packs: tuple[str, ...], fleets: tuple[str, ...], output: str
+) -> None:
     """Check policy files: every mistake at once, each with file, line, column and what to write instead.
 
-    All files together are one policy set, as the server would load them; a pack's tests.yaml is left out.
+    All files together are one policy set, as the server would load them; a pack's tests.yaml is left out. With --fleet,
+    labels of its namespaces that name no mode, rule or tier are warned of on the standard error output.
     """
     if not paths and not packs:
         raise InputError("there is nothing to check: name a folder of policy files, a file, or a pack with --pack")
     checked = check_files(policy_files(paths, packs))
+    if fleets and checked.policies is not None:
+        complain_about_labels(read_cluster(fleets, version=None, gates={}).fleet, checked.policies)
     if output == "text":
         show(*checked_text(checked))
     else:

@@ -13,6 +13,7 @@ from webhook.cli.inputs.cluster import Cluster, read_cluster
 from webhook.cli.inputs.manifests import Manifests, read_input
 from webhook.cli.inputs.policies import read_policies
 from webhook.cli.judging import Bench, Verdict, judge_all
+from webhook.cli.namespace_labels import complain_about_labels
 from webhook.engine import EngineSettings
 from webhook.errors import Problem
 from webhook.fleet.build import DEFAULT_NAMESPACE
@@ -72,6 +73,7 @@ def judged(options: RequestOptions) -> Judgement:
     )
     asked, manifests = _asked(manifests, _manner(options, cluster, policies))
     complain_about(manifests.problems)
+    complain_about_labels(cluster.fleet, policies)
     bench = Bench(
         fleet=cluster.fleet,
         policies=policies,

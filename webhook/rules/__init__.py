@@ -22,6 +22,7 @@ from webhook.rules import (
     fallback_crosses_driver,
     feature_not_available,
     forged_extended_claim,
+    namespace_label_invalid,
     queue_manager_unsupported,
     replicas_may_differ,
     selector_pins_device,
@@ -29,7 +30,7 @@ from webhook.rules import (
     zero_match,
 )
 
-ALL: tuple[Rule, ...] = (
+_BESIDE: tuple[Rule, ...] = (
     admin_access_label.RULE,
     alternative_unbounded.RULE,
     api_version_removed.RULE,
@@ -53,4 +54,9 @@ ALL: tuple[Rule, ...] = (
     selector_pins_device.RULE,
     tier_fallback.RULE,
     zero_match.RULE,
+)
+
+#: One rule has to know the others by name.
+ALL: tuple[Rule, ...] = tuple(
+    sorted((*_BESIDE, namespace_label_invalid.rule_beside(_BESIDE)), key=lambda rule: rule.id),
 )
