@@ -72,7 +72,10 @@ _ABOUT = """\
 # better at values.
 """
 _ABOUT_FALLGATE = f"{_ABOUT}# What runs. kubectl apply -f deploy/ creates everything.\n"
-_ABOUT_HOOKS = f"{_ABOUT}# What the API server is told to ask. To uninstall, this file goes first: kubectl delete -f deploy/webhooks.yaml -f deploy/fallgate.yaml\n"
+_ABOUT_HOOKS = f"""\
+{_ABOUT}# What the API server is told to ask. To uninstall, this file goes first:
+# kubectl delete -f deploy/webhooks.yaml -f deploy/fallgate.yaml
+"""
 
 
 def _written(about: str, documents: list[str]) -> str:
