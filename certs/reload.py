@@ -51,12 +51,30 @@ class Outcome:
 UNCHANGED = Outcome(kind="unchanged")
 
 
-def from_files(certificate: Path, key: Path, clients: Path | None = None) -> Source:
-    """The pair in two files, and the authorities of clients in a third."""
+def no_clients() -> bytes:
+    """The authorities of clients, where clients need no certificate."""
+    return b""
+
+
+def clients_from(path: Path | None) -> Callable[[], bytes]:
+    """What reads the authorities of clients from a file, none without one. Raises CertificateError, OSError."""
+    if path is None:
+        return no_clients
+
+    def read() -> bytes:
+        clients = path.read_bytes()
+        if not read_authorities(clients):
+            raise CertificateError(f"{path}: there is no certificate of an authority in it, so no client could be verified")
+        return clients
+
+    return read
+
+
+def from_files(certificate: Path, key: Path, clients: Callable[[], bytes] = no_clients) -> Source:
+    """The pair in two files."""
 
     def read() -> Material:
-        pair = Pair(certificate=certificate.read_bytes(), key=key.read_bytes())
-        return Material(pair=pair, clients=_authorities_in(clients))
+        return Material(pair=Pair(certificate=certificate.read_bytes(), key=key.read_bytes()), clients=clients())
 
     return read
 
@@ -122,15 +140,6 @@ class Reloader:
             return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR
         connection.context = self._served
         return None
-
-
-def _authorities_in(path: Path | None) -> bytes:
-    if path is None:
-        return b""
-    clients = path.read_bytes()
-    if not read_authorities(clients):
-        raise CertificateError(f"{path}: there is no certificate of an authority in it, so no client could be verified")
-    return clients
 
 
 def _check_issuer(found: Material) -> None:

@@ -84,7 +84,7 @@ def test_bad_newer_files(tmp_path: Path) -> None:
     assert around.conditions()[1] == Condition(
         name="certificate-newest",
         state="degraded",
-        detail="the newest files are not served: no private key can be read from it",
+        detail="the newest pair is not served: there is no private key: it is empty",
     )
     assert around.recorder.loads == [("certificate", True), ("certificate", False)]
 

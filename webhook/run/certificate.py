@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from certs.folder import CERTIFICATE, KEY, issue_into
-from certs.model import CertificateError
-from certs.reload import Reloader, from_files
+from certs.model import CertificateError, Facts
+from certs.reload import Outcome, Reloader, Source, clients_from, from_files
+from webhook.run.credentials import LOOK_SECONDS, Shared, expected_names, from_secret
+from webhook.run.daemon import in_daemon
 from webhook.server.ports import Clock, Condition
 from webhook.settings import CertificateSettings
 from webhook.telemetry import EventLog, Recorder
@@ -19,17 +21,29 @@ _RENEW_BEFORE = timedelta(days=30)
 
 
 class ServedCertificate:
-    """A Reloader with somebody who calls it."""
+    """A Reloader with somebody who calls it. With `known` the pair comes from that Secret, else from the settings' folder."""
 
     def __init__(
-        self, settings: CertificateSettings, poll_seconds: float, *, recorder: Recorder, events: EventLog, clock: Clock
+        self,
+        settings: CertificateSettings,
+        poll_seconds: float,
+        *,
+        recorder: Recorder,
+        events: EventLog,
+        clock: Clock,
+        namespace: str = "",
+        known: Shared | None = None,
+        may_issue: bool = True,
     ) -> None:
         self._settings = settings
-        self._poll_seconds = poll_seconds
+        self._may_issue = may_issue
+        self._poll_seconds = poll_seconds if known is None else LOOK_SECONDS
         self._recorder = recorder
         self._events = events
         self._clock = clock
-        self._reloader = Reloader(from_files(settings.folder / CERTIFICATE, settings.folder / KEY))
+        self._blocks = known is not None
+        names = expected_names(settings, namespace)
+        self._reloader = Reloader(_source(settings, known), names, verify_clients=settings.client_ca is not None)
         self.context = self._reloader.context
         self._refused = False
 
@@ -39,30 +53,43 @@ class ServedCertificate:
         return math.nan if facts is None else facts.not_after.timestamp()
 
     def conditions(self) -> Iterable[Condition]:
-        """`certificate`: whether there is one that has not expired; `certificate-newest`: whether it is the newest."""
+        """`certificate`: whether there is one that lasts long enough; `certificate-newest`: whether it is the newest."""
         facts, refusal = self._reloader.facts, self._reloader.refusal
         if facts is None:
             yield Condition(name="certificate", state="failed", detail=refusal or "not loaded yet")
             return
-        state = "ok" if self._clock() < facts.not_after else "failed"
-        end = f"{facts.not_after:%Y-%m-%dT%H:%M:%SZ}"
-        detail = f"{facts.subject}, valid until {end}" if state == "ok" else f"{facts.subject}, expired on {end}"
-        yield Condition(name="certificate", state="ok" if state == "ok" else "failed", detail=detail)
+        yield self._validity(facts)
         if refusal:
-            detail = f"the newest files are not served: {refusal}"
+            detail = f"the newest pair is not served: {refusal}"
             yield Condition(name="certificate-newest", state="degraded", detail=detail)
 
+    def _validity(self, facts: Facts) -> Condition:
+        now, end = self._clock(), f"{facts.not_after:%Y-%m-%dT%H:%M:%SZ}"
+        soon = self._settings.not_ready_before_seconds
+        if now >= facts.not_after:
+            return Condition(name="certificate", state="failed", detail=f"{facts.subject}, expired on {end}")
+        if now >= facts.not_after - timedelta(seconds=soon):
+            detail = f"{facts.subject}, valid until {end}: less than {soon:g} seconds are left, and there is no newer one"
+            return Condition(name="certificate", state="failed", detail=detail)
+        return Condition(name="certificate", state="ok", detail=f"{facts.subject}, valid until {end}")
+
     async def run(self) -> None:
-        """Look at the files every few seconds, for ever."""
+        """Look every few seconds, for ever."""
         while True:
-            self.look()
+            if self._blocks:
+                await in_daemon(self.look)
+            else:
+                self.look()
             await asyncio.sleep(self._poll_seconds)
 
     def look(self) -> None:
-        """Look at the files once; issue a pair first when we may and it is time. Never raises for what is in the files."""
+        """Look once; issue a pair first when we may and it is time. Never raises for what it finds."""
         outcome = self._reloader.poll(self._clock())
-        if self._settings.self_signed and self._must_issue() and self._issue():
+        if self._settings.self_signed and self._may_issue and self._must_issue() and self._issue():
             outcome = self._reloader.poll(self._clock())
+        self._report(outcome)
+
+    def _report(self, outcome: Outcome) -> None:
         good_again = self._refused and not self._reloader.refusal
         self._refused = bool(self._reloader.refusal)
         facts = self._reloader.facts
@@ -78,9 +105,18 @@ class ServedCertificate:
         return facts is None or facts.not_after - self._clock() < _RENEW_BEFORE
 
     def _issue(self) -> bool:
+        assert self._settings.folder is not None
         try:
             issue_into(self._settings.folder, self._settings.self_signed, now=self._clock())
         except (CertificateError, OSError) as error:
             self._events.error("certificate not issued", why=str(error))
             return False
         return True
+
+
+def _source(settings: CertificateSettings, known: Shared | None) -> Source:
+    clients = clients_from(settings.client_ca)
+    if known is not None:
+        return from_secret(known, clients)
+    assert settings.folder is not None
+    return from_files(settings.folder / CERTIFICATE, settings.folder / KEY, clients)
