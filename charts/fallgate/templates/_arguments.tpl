@@ -22,13 +22,16 @@
 {{- $arguments = append $arguments (printf "--features=%s" (join "," $features)) -}}
 {{- if eq .Values.certificates.mode "self" -}}
 {{- $arguments = append $arguments (printf "--certs-secret=%s" (include "fallgate.certsSecret" .)) -}}
-{{- $arguments = append $arguments (printf "--service=%s" $name) -}}
-{{- with include "fallgate.extraNames" . | fromJsonArray -}}
-{{- $arguments = append $arguments (printf "--dns-names=%s" (join "," .)) -}}
-{{- end -}}
 {{- $arguments = append $arguments (printf "--webhook-configurations=%s" $name) -}}
 {{- else -}}
 {{- $arguments = append $arguments "--certs=/etc/fallgate/certs" -}}
+{{- end -}}
+{{- /* What a certificate must be for: a Secret of the organisation need not know the Service when a URL is called. */ -}}
+{{- if not (and (eq .Values.certificates.mode "secret") .Values.webhook.url) -}}
+{{- $arguments = append $arguments (printf "--service=%s" $name) -}}
+{{- end -}}
+{{- with include "fallgate.extraNames" . | fromJsonArray -}}
+{{- $arguments = append $arguments (printf "--dns-names=%s" (join "," .)) -}}
 {{- end -}}
 {{- if .Values.certificates.clientCA.configMap -}}
 {{- $arguments = append $arguments "--client-ca=/etc/fallgate/client-ca/ca.crt" -}}
