@@ -46,6 +46,9 @@ oracle: $(READY) ## build the judge on Kubernetes' own libraries (needs Go), int
 parity: $(READY) ## ask it about 200,000 fresh selectors and 20,000 allocations: the same answers
 	$(BIN)/python -m tests.oracle.parity
 
+chart: $(READY) ## write what is made from the chart anew (packs, deploy/, golden files); builds Helm 3 and 4 if needed (needs Go)
+	$(BIN)/python -m tests.chart.regenerate
+
 docs: $(READY) ## write the generated pages and schemas anew
 	$(BIN)/python -m docs.generate
 
@@ -56,4 +59,4 @@ lock: ## resolve the locked dependencies anew
 clean: ## remove what setup and tests made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info .coverage
 
-.PHONY: help setup demo test test-cluster lint bench fuzz oracle parity docs lock clean
+.PHONY: help setup demo test test-cluster lint bench fuzz oracle parity chart docs lock clean
