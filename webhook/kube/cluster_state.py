@@ -100,6 +100,7 @@ class ClusterState:
         self._known: dict[str, set[Hashable]] = {}
         self._current: Fleet | None = None
         self._all_begun = False
+        self._refused: set[str] = set()
         self.snapshots = 0
 
     # What others ask
@@ -206,6 +207,7 @@ class ClusterState:
 
     def listed(self, source: Source, objects: Mapping[Hashable, Any]) -> None:
         """All objects of a kind."""
+        self._refused.discard(source.name)
         self._events.info("listed", kind=source.name, kept=len(objects), version=source.api_version)
         self._put(_Listed(source, objects))
 
@@ -218,7 +220,9 @@ class ClusterState:
 
         Facts without which nothing can be said are kept: they grow old, and old facts never deny.
         """
-        self._events.warning("not readable", kind=source.name, why=str(fault))
+        if source.name not in self._refused:
+            self._refused.add(source.name)
+            self._events.warning("not readable", kind=source.name, why=str(fault))
         if not source.kind.required:
             self._put(_Withdrawn(source))
 
