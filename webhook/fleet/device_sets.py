@@ -15,6 +15,7 @@ from webhook.cel import MATCH, CelError, Selector
 from webhook.fleet.likeness import POOL_LIMIT, likeness, reads_of
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.pool import Pool
+from webhook.model.device import Device
 
 #: Steps that one selector may take on all devices of a fleet, some third of a second: beyond, it is not tried any further.
 #: A step is the time of a simple operation. 25 for each of 40,000 devices; and devices that are alike count once.
@@ -83,6 +84,25 @@ class Asker:
 
 def _itself(found: DeviceSet) -> DeviceSet:
     return found
+
+
+class Trials:
+    """Selectors tried on single devices, one after the other, within MOST_STEPS for all: beyond, none passes any more."""
+
+    __slots__ = ("_left", "_selectors")
+
+    def __init__(self, selectors: tuple[Selector, ...]) -> None:
+        self._selectors = selectors
+        self._left = MOST_STEPS
+
+    def passes(self, device: Device) -> bool:
+        """Whether a device matches all selectors."""
+        for selector in self._selectors:
+            outcome, steps = selector.tried(device, self._left)
+            self._left = max(self._left - steps, 0)
+            if outcome is not MATCH:
+                return False
+        return True
 
 
 def key_of(selector: Selector) -> Hashable:

@@ -23,6 +23,7 @@ _NEWEST_SERVER: Final = Server()
 Compiled: TypeAlias = "tuple[tuple[Selector, ...], tuple[CompileProblem, ...]]"
 #: A selector's text, the error it raises, and the devices of a pool on which it does.
 _Raised: TypeAlias = "tuple[str, str, Bits]"
+_NOTHING: Final = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Matches:
     """What all pools have for a class and further selectors.
 
     `problems` says which selectors do not compile; then, and when the class is missing, nothing matches. `too_costly` says
-    which selector was given up, "" if none: then nothing is known, and nothing must be concluded from what is not here.
+    that they were given up, "" if not: then nothing is known, and nothing must be concluded from what is not here.
     """
 
     __slots__ = ("_pools", "_selectors", "_sets", "class_missing", "count", "error", "match", "problems", "too_costly")
@@ -88,10 +89,10 @@ class Matches:
         self.problems = problems
         self._sets = sets
         self._selectors = selectors
-        found = intersection(sets, selectors) if sets is not None else (0, 0)
-        self.too_costly: str = found if isinstance(found, str) else ""
+        found = intersection(sets, selectors) if sets is not None else _NOTHING
+        self.too_costly: str = _given_up(sets) if found is None and sets is not None else ""
         #: The devices of the fleet that pass, and those with an error, as `FleetSets` numbers them.
-        self.match, self.error = (0, 0) if isinstance(found, str) else found
+        self.match, self.error = found or _NOTHING
         #: The number of devices that pass.
         self.count = self.match.bit_count()
         self._pools: tuple[PoolMatches, ...] | None = None if self.match | self.error else ()
@@ -117,20 +118,25 @@ class Matches:
                     yield _pool_matches(pool, bits, ())
 
 
-def intersection(sets: FleetSets, selectors: tuple[Selector, ...]) -> tuple[Bits, Bits] | str:
+def intersection(sets: FleetSets, selectors: tuple[Selector, ...]) -> tuple[Bits, Bits] | None:
     """The devices that pass all selectors, and those on which one raises an error before another does not match.
 
-    The text of the selector at which the list became too costly, when it did.
+    None when the selectors take more than MOST_STEPS together. Up to twice as many have been taken then.
     """
     match, error, steps = sets.everything, 0, 0
     for selector in selectors:
         found = sets.of(selector)
         steps += found.steps if found is not None else 0
         if found is None or steps > MOST_STEPS:
-            return selector.text
+            return None
         error |= match & found.error
         match &= found.match
     return match, error
+
+
+def _given_up(sets: FleetSets) -> str:
+    number = sets.everything.bit_count()
+    return f"its selectors are too costly to be tried on {number:,} device{'' if number == 1 else 's'}"
 
 
 def compile_all(texts: tuple[str, ...], server: Server = _NEWEST_SERVER) -> Compiled:

@@ -58,6 +58,8 @@ def _is_certain(fleet: Fleet, spec: ClaimSpec, nodes: NodeSet) -> bool:
         alternative.pointer: _texts(fleet, alternative) for request in spec.requests for alternative in request.alternatives
     }
 
+    if any(_is_too_costly(fleet, item) for request in spec.requests for item in request.alternatives):
+        return False
     by_pool: dict[Pool, dict[str, _Outcomes]] = {}
 
     def judge(alternative: Alternative, view: View, device: Device) -> Outcome:
@@ -129,6 +131,11 @@ def _texts(fleet: Fleet, alternative: Alternative) -> tuple[str, ...]:
     device_class = fleet.inventory.classes.get(alternative.device_class)
     own = (selector.expression for selector in alternative.selectors)
     return (*(device_class.selectors if device_class is not None else ()), *own)
+
+
+def _is_too_costly(fleet: Fleet, alternative: Alternative) -> bool:
+    own = tuple(selector.expression for selector in alternative.selectors)
+    return fleet.inventory.match(alternative.device_class, own).too_costly != ""
 
 
 def _outcomes(pool: Pool, texts: tuple[str, ...]) -> _Outcomes:

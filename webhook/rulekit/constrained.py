@@ -63,5 +63,5 @@ def constrained(view: View) -> Iterator[Constrained]:
 
 def _is_known(view: View, found: Selection) -> bool:
     matches = found.matches
-    unclear = matches.class_missing or matches.problems or errors_on(view.fleet, matches, view.feasible)
+    unclear = matches.class_missing or matches.problems or matches.too_costly or errors_on(view.fleet, matches, view.feasible)
     return found.alternative.understood and not unclear

@@ -136,6 +136,8 @@ def _cel_error(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdic
     matches = draft.occasion.view.fleet.inventory.match(item.alternative.device_class, selectors)
     if matches.problems:
         return f"a selector does not compile: {matches.problems[0].message}", ""
+    if matches.too_costly:
+        return matches.too_costly, ""
     error = next((error for pool in matches.pools for error in pool.errors), None)
     if error is None:
         return _FINE

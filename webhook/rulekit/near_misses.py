@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from webhook.cel import Selector, Verdict
+from webhook.fleet.device_sets import Trials
 from webhook.fleet.inventory import Inventory
 from webhook.fleet.matching import compile_all
 from webhook.fleet.memo import remembered
@@ -70,13 +70,14 @@ def _near_misses(inventory: Inventory, class_name: str, texts: tuple[str, ...]) 
     read = sorted({(item.domain, item.name) for one in selectors for item in one.references if item.kind == "capacity"})
     if problems or not amounts:
         return
+    trials = Trials(selectors)
     for device in candidates(inventory, class_name):
         misses = (
             NearMiss(device, name, held, amount)
             for name, held in sorted(device.capacity.items())
             if any(name == f"{domain}/{bare}" for domain, bare in read)
             for amount in amounts
-            if _is_near(held, amount) and _would_match(selectors, device, name, amount)
+            if _is_near(held, amount) and _would_match(trials, device, name, amount)
         )
         found = next(misses, None)
         if found is not None:
@@ -103,10 +104,9 @@ def _is_near(held: str, wanted: str) -> bool:
     return has.sign == 0 or abs(has.as_float() / needs.as_float() - 1) * 100 <= _NEAR_PERCENT
 
 
-def _would_match(selectors: tuple[Selector, ...], device: Device, name: str, amount: str) -> bool:
+def _would_match(trials: Trials, device: Device, name: str, amount: str) -> bool:
     quantity = cached_quantity(amount)
     for trial in (amount, str(quantity + _ONE), str(quantity - _ONE)):
-        other = replace(device, capacity={**device.capacity, name: trial})
-        if all(selector.against(other) is Verdict.MATCH for selector in selectors):
+        if trials.passes(replace(device, capacity={**device.capacity, name: trial})):
             return True
     return False

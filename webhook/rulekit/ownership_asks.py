@@ -168,7 +168,8 @@ def _given(fleet: Fleet, allocated: AllocatedDevice) -> Takeable:
 def takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int) -> Takeable:
     """Where `count` devices pass the class and the selectors.
 
-    Nowhere when the class is missing, when a text does not compile, and for more devices than a claim can be given.
+    Nowhere when the class is missing, when a text does not compile, and for more devices than a claim can be given. Anywhere,
+    of no driver that is known, when the selectors are too costly to be tried.
     """
     of_shared = count if _given_repeatedly(fleet) else 1
     key = ("takeable", device_class, selectors, count, of_shared)
@@ -178,7 +179,10 @@ def takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count:
 def _takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int, of_shared: int) -> Takeable:
     numbers: dict[NodeSet, int] = {}
     drivers: dict[str, NodeSet] = {}
-    for found in fleet.inventory.match(device_class, selectors).pools:
+    matches = fleet.inventory.match(device_class, selectors)
+    if matches.too_costly:
+        return Takeable(fleet.nodes.all, {})
+    for found in matches.pools:
         for reached, number in _reached(fleet.nodes, found, of_shared):
             numbers[reached] = numbers.get(reached, 0) + number
             drivers[found.pool.driver] = drivers.get(found.pool.driver, 0) | reached

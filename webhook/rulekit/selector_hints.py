@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final
 
-from webhook.cel import CelError, Reference, Selector, compile_selector
+from webhook.cel import Reference, Selector, Verdict, compile_selector
+from webhook.fleet.device_sets import MOST_STEPS
 from webhook.fleet.matching import DeviceError
 from webhook.model.device import Attribute, Device
 from webhook.model.semver import normalized_semver, parse_semver
@@ -112,16 +113,19 @@ def _capacity(device: Device, missing: str, reads: list[Reference]) -> Fault | N
 
 def version_as_text(selector: Selector, device: Device) -> Fault | None:
     """The version that the selector takes for a text: with a text in its place it does (more than) raise no error."""
-    before = selector.against(device)
+    left = MOST_STEPS
+    before, taken = selector.tried(device, left)
     for read in sorted(selector.references, key=lambda item: (item.domain, item.name)):
         name = f"{read.domain}/{read.name}"
         held = device.attributes.get(name) if read.kind == "attribute" else None
         if held is None or held.kind != "version":
             continue
-        outcomes = [selector.against(_with_text(device, name, text)) for text in _texts_for(selector, held)]
-        if any(not isinstance(outcome, CelError) and outcome is not before for outcome in outcomes):
-            detail = f"{read.name} is a version ({held.value}), and the selector takes it for a text"
-            return Fault(VERSION_AS_TEXT, detail, f"write {_comparison(selector.text, read)}")
+        for text in _texts_for(selector, held):
+            left -= taken
+            outcome, taken = selector.tried(_with_text(device, name, text), left)
+            if isinstance(outcome, Verdict) and outcome is not before:
+                detail = f"{read.name} is a version ({held.value}), and the selector takes it for a text"
+                return Fault(VERSION_AS_TEXT, detail, f"write {_comparison(selector.text, read)}")
     return None
 
 

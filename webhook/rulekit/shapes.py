@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from webhook.cel import Verdict
+from webhook.fleet.device_sets import Trials
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Matches, Pool, PoolMatches
 from webhook.fleet.matching import compile_all, match_pools
@@ -151,8 +151,8 @@ def _alternative_shapes(
     matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
     errors = tuple(error for found in matches.pools for error in found.errors)
     strange = _not_understood(alternative)
-    if strange or matches.problems:
-        why = strange or f"a selector does not compile: {matches.problems[0].message}"
+    if strange or matches.problems or matches.too_costly:
+        why = strange or matches.too_costly or f"a selector does not compile: {matches.problems[0].message}"
         return AlternativeShapes(uncertain=why, errors=errors, problems=matches.problems, class_missing=matches.class_missing)
     usable = _usable(fleet, alternative, matches, nodes)
     if usable:
@@ -290,6 +290,7 @@ def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alterna
     """
     selectors, _ = compile_all(tuple(item.expression for item in alternative.selectors))
     device_class = inventory.classes.get(alternative.device_class)
+    trials = Trials(selectors)
     for model in catalog.models:
         for example in model.examples:
             fits_class = (
@@ -297,7 +298,7 @@ def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alterna
                 if device_class is not None
                 else model.device_class == alternative.device_class
             )
-            if fits_class and all(selector.against(example) is Verdict.MATCH for selector in selectors):
+            if fits_class and trials.passes(example):
                 yield catalog.model_of(example, inventory.classes), example
 
 

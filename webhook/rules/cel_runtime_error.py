@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 from webhook.cel import Selector
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.inventory import Inventory
 from webhook.fleet.matching import DeviceError, compile_all, compile_for
 from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import DeviceClass
@@ -81,9 +80,7 @@ def _broken_class(fleet: Fleet, alternative: Alternative) -> str:
 
 def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
     """A class is judged by the claim that asks for one device of it, as if it were there already."""
-    inventory = Inventory(
-        view.fleet.inventory.pools, {**view.fleet.inventory.classes, device_class.name: device_class}, view.fleet.server
-    )
+    inventory, _ = view.fleet.inventory.changed({}, {device_class.name: device_class})
     errors = errors_on(view.fleet, inventory.match(device_class.name), view.fleet.nodes.all)
     if not errors:
         return
@@ -136,7 +133,7 @@ def _headline(view: View) -> str:
 def _never_true(view: View) -> Iterator[Finding]:
     """A text on the left of a version is no error, and never equal."""
     for found in own_selections(view):
-        if found.matches.count or found.matches.problems or any(pool.errors for pool in found.matches.pools):
+        if found.matches.count or found.matches.error or found.matches.problems or found.matches.too_costly:
             continue
         for selector in found.alternative.selectors:
             compiled = compile_for(view.fleet.server, selector.expression)

@@ -38,7 +38,7 @@ def check(view: View, policy: Checks) -> Iterator[Finding]:
 
 def _matches_nothing(found: Selection) -> bool:
     matches = found.matches
-    return not (matches.count or matches.class_missing or matches.problems or any(pool.errors for pool in matches.pools))
+    return not (matches.count or matches.error or matches.class_missing or matches.problems or matches.too_costly)
 
 
 def _findings(view: View, policy: Checks, found: Selection) -> Iterator[Finding]:
