@@ -186,3 +186,43 @@ def test_every_suggested_selector_compiles_and_matches_without_errors_on_all_dev
         selector = compile_selector(model["selector"])
         assert not isinstance(selector, tuple)
         assert {type(selector.against(item)).__name__ for item in devices} == {"Verdict"}
+
+
+def partition(name: str, product: str = "AMD_Instinct_MI300X_OAM", **attributes: str) -> Any:
+    return device(name, {"type": "amdgpu-partition", "productName": product, **attributes})
+
+
+def test_each_mode_of_a_card_that_is_partitioned_when_it_is_allocated_is_a_model() -> None:
+    """Modes that one name stands for would let a declaration of the big ones cover the small ones."""
+    devices = [
+        device("spx", {"type": "amdgpu", "productName": "AMD_Instinct_MI300X_OAM", "computePartition": "spx"}),
+        partition("dpx", computePartition="dpx", memoryPartition="nps2"),
+        partition("cpx-1", computePartition="cpx", memoryPartition="nps1"),
+        partition("cpx-4", computePartition="cpx", memoryPartition="nps4"),
+        # partitioned beforehand
+        partition("static", partitionProfile="cpx_nps4"),
+        # of which less is said: their models come last, because the selectors take the others too
+        partition("odd"),
+        partition("half", computePartition="cpx"),
+    ]
+    fleet = build_fleet([device_slice("n", *devices, driver="gpu.amd.com"), device_class("gpu.amd.com")])
+    text = suggested_catalog(fleet.inventory)
+    assert [model["name"] for model in yaml.safe_load(text)["spec"]["models"]] == [
+        "mi300x-oam",
+        "mi300x-oam-partition-{partitionProfile}",
+        "mi300x-oam-partition-cpx-nps1",
+        "mi300x-oam-partition-cpx-nps4",
+        "mi300x-oam-partition-dpx-nps2",
+        "mi300x-oam-partition-cpx",
+        "mi300x-oam-partition",
+    ]
+    catalog = catalog_for(parse_policies([("suggested.yaml", text.encode())]))
+    assert {item.name: catalog.model_of(item, fleet.inventory.classes) for item in fleet.inventory.pools[0].devices} == {
+        "spx": "mi300x-oam",
+        "dpx": "mi300x-oam-partition-dpx-nps2",
+        "cpx-1": "mi300x-oam-partition-cpx-nps1",
+        "cpx-4": "mi300x-oam-partition-cpx-nps4",
+        "static": "mi300x-oam-partition-cpx-nps4",
+        "odd": "mi300x-oam-partition",
+        "half": "mi300x-oam-partition-cpx",
+    }

@@ -1,13 +1,14 @@
 """A starting ShapeCatalog from the devices that are published. Pure.
 
 Devices of one driver with the same type and product become one model. Partitions of a card become a family, named by their
-profile. Every device fits some entry; names are a proposal.
+profile; where the profile is said in several attributes, as AMD's AutoPartition does, each is a model of its own. Every device
+fits some entry; names are a proposal.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ _PRODUCT: Final = ("productName", "model", "tpuGen", "pciDevice", "pfDeviceID")
 #: Of these the value alone is no name: the driver's is put in front.
 _TERSE: Final = frozenset({"tpuGen", "pfDeviceID"})
 _PROFILE: Final = ("profile", "partitionProfile")
+#: What says it in several attributes: compute units and memory of a card that is partitioned when it is allocated.
+_MODES: Final = ("computePartition", "memoryPartition")
 _TYPE: Final = "type"
 #: Types of devices that are a part of a card.
 _PART: Final = re.compile("mig|partition")
@@ -39,13 +42,20 @@ _HEADER: Final = """\
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Group:
-    """What makes devices one model. `attribute` is the product's, "" when they have none."""
+    """What makes devices one model. `attribute` is the product's, "" when they have none.
+
+    Of partitions, `profile` is the attribute that names them, or `modes` are the attributes and values that do. `order` puts
+    those that more is asked of first: the selectors of the others would take them too.
+    """
 
     driver: str
     catch_all: bool
     attribute: str
     product: str
     type: str
+    order: int = 0
+    profile: str = ""
+    modes: tuple[tuple[str, str], ...] = ()
 
 
 def suggested_catalog(inventory: Inventory, known: Catalog | None = None) -> str:
@@ -67,11 +77,21 @@ def _is_known(device: Device, inventory: Inventory, known: Catalog | None) -> bo
 
 def _group_of(device: Device) -> _Group:
     kind = device.text_attribute(_TYPE)
-    for attribute in _PRODUCT:
-        product = device.text_attribute(attribute)
-        if product:
-            return _Group(device.driver, False, attribute, product, kind)
-    return _Group(device.driver, not kind, "", "", kind)
+    attribute = next((name for name in _PRODUCT if device.text_attribute(name)), "")
+    profile = modes = None
+    if _PART.search(kind):
+        profile = next((name for name in _PROFILE if slug(device.text_attribute(name))), None)
+        modes = tuple((name, value) for name in _MODES if slug(value := device.text_attribute(name)))
+    return _Group(
+        device.driver,
+        not attribute and not kind,
+        attribute,
+        device.text_attribute(attribute),
+        kind,
+        -len(_MODES) - 1 if profile else -len(modes or ()),
+        profile or "",
+        () if profile else modes or (),
+    )
 
 
 def _models(groups: Mapping[_Group, Sequence[Device]], inventory: Inventory) -> Iterator[dict[str, Any]]:
@@ -79,23 +99,16 @@ def _models(groups: Mapping[_Group, Sequence[Device]], inventory: Inventory) -> 
     for group in sorted(groups):
         members = groups[group]
         everyone = [device for pool in inventory.pools_of(group.driver) for device in pool.devices]
-        profile = _profile(group, members)
         types = {other.type for other in groups if (other.driver, other.product) == (group.driver, group.product)}
-        name = _unused(_name(group, types), group, profile, taken)
+        name = _unused(_name(group, types), group, taken)
         taken.add(name)
         model: dict[str, Any] = {"name": name, "driver": group.driver}
         device_class = _class_of(members, inventory)
         if device_class:
             model["deviceClassName"] = device_class
-        model["selector"] = _selector(group, profile, everyone)
+        model["selector"] = _selector(group, everyone)
         model["examples"] = [_example(members, group)]
         yield model
-
-
-def _profile(group: _Group, members: Iterable[Device]) -> str:
-    if not _PART.search(group.type):
-        return ""
-    return next((name for name in _PROFILE if all(slug(device.text_attribute(name)) for device in members)), "")
 
 
 def _name(group: _Group, types: set[str]) -> str:
@@ -121,8 +134,8 @@ def _whole_label(group: _Group) -> str:
     return slug(_TOP_LEVEL.sub("", group.driver))
 
 
-def _unused(name: str, group: _Group, profile: str, taken: set[str]) -> str:
-    family = f"-{{{profile}}}" if profile else ""
+def _unused(name: str, group: _Group, taken: set[str]) -> str:
+    family = f"-{{{group.profile}}}" if group.profile else "".join(f"-{slug(value)}" for _, value in group.modes)
     candidates = (name, f"{_label(group)}-{name}", *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
     return next(found for candidate in candidates if (found := candidate + family) not in taken)
 
@@ -134,15 +147,15 @@ def _class_of(members: Sequence[Device], inventory: Inventory) -> str:
     return min(sizes, key=lambda name: (sizes[name], name), default="")
 
 
-def _selector(group: _Group, profile: str, everyone: Sequence[Device]) -> str:
+def _selector(group: _Group, everyone: Sequence[Device]) -> str:
     """Asks for the type first. Attributes that some device of the driver lacks are asked for with has(): no CEL error."""
     terms: list[str] = []
-    for name, value in ((_TYPE, group.type), (group.attribute, group.product)):
+    for name, value in ((_TYPE, group.type), (group.attribute, group.product), *group.modes):
         if name and value:
             terms += _guard(name, everyone)
             terms.append(f"{_field(everyone[0], name)} == {_quoted(value)}")
-    if profile:
-        terms += _guard(profile, everyone)
+    if group.profile:
+        terms += _guard(group.profile, everyone)
     return " && ".join(dict.fromkeys(terms)) or f"device.driver == {_quoted(group.driver)}"
 
 
