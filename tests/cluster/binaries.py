@@ -64,7 +64,9 @@ def chosen_versions() -> tuple[str, ...]:
     wanted = {version.strip() for version in named.split(",") if version.strip()} or {FULL, *API_SERVERS}
     unknown = wanted - {FULL, *API_SERVERS}
     if unknown:
-        raise ProgramMissing(f"FALLGATE_CLUSTER_VERSIONS: {', '.join(sorted(unknown))} is not one of {FULL}, {', '.join(API_SERVERS)}")
+        raise ProgramMissing(
+            f"FALLGATE_CLUSTER_VERSIONS: {', '.join(sorted(unknown))} is not one of {FULL}, {', '.join(API_SERVERS)}"
+        )
     return tuple(version for version in (FULL, *API_SERVERS) if version in wanted)
 
 
@@ -96,7 +98,12 @@ def _build(go: str, binary: Path, module: Path, package: str) -> None:
     made = binary.with_suffix(f".{os.getpid()}")
     command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", _linked(module), "-o", str(made), package]
     run = subprocess.run(
-        command, cwd=module, env=os.environ | {"CGO_ENABLED": "0"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        command,
+        cwd=module,
+        env=os.environ | {"CGO_ENABLED": "0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
     )
     if run.returncode:
         said = run.stdout.decode(errors="replace").strip()

@@ -1,0 +1,113 @@
+"""Whatever happens between Fallgate and the API server: afterwards it knows the same, and decides the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests import build
+from tests.cluster.front import Front
+from tests.cluster.kubectl import Raw
+from tests.cluster.sites import Site
+from tests.cluster.waiting import eventually
+from tests.cluster.world import A100, H100, STACK, World, a100, denied, h100, product
+
+
+@pytest.fixture(scope="module")
+def line(site: Site) -> Iterator[Front]:
+    """What lies between Fallgate and the API server."""
+    made = Front(lambda: [site.plane.port])
+    eventually("the way to the API server is open", made.has_some)
+    site.start(through=made.port, alone=True)
+    try:
+        yield made
+    finally:
+        site.start(alone=True)
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def busy(site: Site, world: World, line: Front) -> World:
+    """A cluster in which every kind that is watched matters to some decision."""
+    world.device_class()
+    world.node("node-h100", *h100(), labels={STACK: "dra"})
+    world.node("node-a100", *a100(), labels={STACK: "dra"}, plugin={"nvidia.com/gpu": "2"})
+    world.namespace("watched", {"tier": "production", "mode": "enforce"})
+    world.namespace("watched-shared", {"tier": "shared"})
+    site.settle()
+    return world
+
+
+def undeclared(namespace: str = "watched") -> Raw:
+    """A claim with a list that nobody has declared."""
+    first = build.alternative("h100", build.NVIDIA, product(H100))
+    second = build.alternative("a100", build.NVIDIA, product(A100))
+    return build.claim("undeclared", build.first_available("gpu", first, second), namespace=namespace)
+
+
+def decisions(world: World) -> dict[str, str]:
+    """What is answered to one object of each kind now; nothing is stored."""
+    ada = world.plane.kubectl("ada")
+    plain = build.claim("plain", build.exactly("gpu", build.NVIDIA, product(H100)), namespace="watched-shared")
+    plugin = build.container(extended={"nvidia.com/gpu": "1"}, image="registry.example.com/app:1")
+    injected = ada.create(plain, "--dry-run=server", "-o", "jsonpath={.spec.devices.requests[0].firstAvailable[*].name}")
+    return {
+        "a list that nobody has declared": denied(ada.create(undeclared(), "--dry-run=server").err),
+        "a plain claim of the tier": injected.out,
+        "an old-style pod": denied(ada.create(build.pod("old", plugin, namespace="watched"), "--dry-run=server").err),
+    }
+
+
+def notices(site: Site, world: World, name: str) -> None:
+    """A new node is known soon, and its devices."""
+    world.node(name, *h100(), labels={STACK: "dra"})
+    site.settle()
+
+
+def test_decisions_do_come_from_the_cluster(busy: World) -> None:
+    found = decisions(busy)
+    assert "1x a100-40gb is not declared" in found["a list that nobody has declared"]
+    assert found["a plain claim of the tier"] == "requested a100-pair"
+    assert "node-a100" in found["an old-style pod"]
+
+
+def test_a_watch_that_is_cut_is_taken_up_again(site: Site, busy: World, line: Front) -> None:
+    before = decisions(busy)
+    line.cut()
+    notices(site, busy, "node-after-cut")
+    assert decisions(busy) == before
+
+
+def test_nothing_is_lost_while_the_line_is_down(site: Site, busy: World, line: Front) -> None:
+    before = decisions(busy)
+    line.hold()
+    busy.node("node-while-down", *h100(), labels={STACK: "dra"})
+    busy.admin("label", "namespace", "watched", "fallgate.dev/mode=audit", "--overwrite").fine()
+    line.cut()
+    line.release()
+    site.settle()
+    changed = eventually("the label set meanwhile holds", lambda: decisions(busy)["a list that nobody has declared"] == "")
+    assert changed
+    busy.admin("label", "namespace", "watched", "fallgate.dev/mode=enforce", "--overwrite").fine()
+    eventually("all is as it was", lambda: decisions(busy) == before)
+
+
+def test_the_api_server_is_restarted(site: Site, busy: World, line: Front) -> None:
+    before = decisions(busy)
+    site.plane.restart_api_server()
+    notices(site, busy, "node-after-restart")
+    assert decisions(busy) == before
+
+
+def test_the_api_server_has_forgotten_where_the_watch_was(site: Site, busy: World, line: Front) -> None:
+    """410: a server that has just started remembers nothing from before."""
+    before = decisions(busy)
+    with site.paused():
+        busy.node("node-in-between", *h100(), labels={STACK: "dra"})
+        busy.admin("delete", "node", "node-after-cut").fine()
+        site.plane.restart_api_server()
+        line.cut()
+    site.settle()
+    assert "410" in site.fallgate.process.log.read_text()
+    assert decisions(busy) == before
