@@ -52,9 +52,12 @@ chart: $(READY) ## write what is made from the chart anew (packs, deploy/, golde
 docs: $(READY) ## write the generated pages and schemas anew
 	$(BIN)/python -m docs.generate
 
-lock: ## resolve the locked dependencies anew
-	uv pip compile -q pyproject.toml --group dev --generate-hashes --no-emit-index-url --universal \
-	  --python-version 3.11 --custom-compile-command "make lock" -o requirements/dev.txt
+LOCK := uv pip compile -q --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
+  --custom-compile-command "make lock"
+lock: ## resolve the locked dependencies anew: for work on the tree; to run; to build what runs
+	$(LOCK) pyproject.toml --group dev -o requirements/dev.txt
+	$(LOCK) pyproject.toml -c requirements/dev.txt -o requirements/run.txt
+	$(LOCK) --group build -c requirements/dev.txt -o requirements/build.txt
 
 clean: ## remove what setup and tests made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info .coverage
