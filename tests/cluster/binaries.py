@@ -57,16 +57,18 @@ def assets_folder() -> Path | None:
 
 
 def chosen_versions() -> tuple[str, ...]:
-    """The releases to run, FULL first: all, or those of FALLGATE_CLUSTER_VERSIONS; with KUBEBUILDER_ASSETS the one that is there."""
+    """The releases to run, FULL first: all, or those of FALLGATE_CLUSTER_VERSIONS. KUBEBUILDER_ASSETS holds one: that.
+
+    Raises ProgramMissing for a release that is not known.
+    """
     if assets_folder():
         return (FULL,)
     named = os.environ.get("FALLGATE_CLUSTER_VERSIONS", "")
     wanted = {version.strip() for version in named.split(",") if version.strip()} or {FULL, *API_SERVERS}
     unknown = wanted - {FULL, *API_SERVERS}
     if unknown:
-        raise ProgramMissing(
-            f"FALLGATE_CLUSTER_VERSIONS: {', '.join(sorted(unknown))} is not one of {FULL}, {', '.join(API_SERVERS)}"
-        )
+        known, wrong = ", ".join((FULL, *API_SERVERS)), ", ".join(sorted(unknown))
+        raise ProgramMissing(f"FALLGATE_CLUSTER_VERSIONS: {wrong} is not one of {known}")
     return tuple(version for version in (FULL, *API_SERVERS) if version in wanted)
 
 

@@ -39,7 +39,17 @@ kind: ClusterRole
 metadata: {name: workload-author}
 rules:
 - apiGroups: ["", apps, batch, resource.k8s.io]
-  resources: [pods, deployments, statefulsets, daemonsets, jobs, cronjobs, replicasets, deployments/scale, resourceclaims, resourceclaimtemplates, services]
+  resources:
+  - pods
+  - deployments
+  - deployments/scale
+  - replicasets
+  - statefulsets
+  - daemonsets
+  - jobs
+  - cronjobs
+  - resourceclaims
+  - resourceclaimtemplates
   verbs: ["*"]
 - apiGroups: ["", events.k8s.io]
   resources: [events, namespaces]

@@ -1,7 +1,7 @@
 """What a Service is in a cluster: one address, and behind it the replicas that are ready.
 
-Connections are handed through byte by byte. Whether a replica is ready is asked as kubelet asks it, so one that ends by itself is
-left out, and one that is killed stays until the next look.
+Connections are handed through byte by byte. Whether a replica is ready is asked as kubelet asks it: one that ends by itself is
+left out, one that is killed stays until the next look.
 """
 
 from __future__ import annotations

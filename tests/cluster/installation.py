@@ -1,4 +1,4 @@
-"""The chart, installed with helm, and its pods: processes that get what the Deployment says, as a kubelet would give it to them.
+"""The chart, installed with helm, and its pods: processes that get what the Deployment says, as a kubelet would give it.
 
 The Deployment's own pods cannot run, since there are no machines. What stands in for them takes the arguments, the mounted
 ConfigMaps and the ServiceAccount's token from the cluster, and is otherwise `fallgate` as it is.

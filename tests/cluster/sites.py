@@ -99,10 +99,10 @@ class Site:
         finally:
             self.fallgate.process.resume()
 
-    def start(self, *, through: int = 0, alone: bool = False) -> None:
-        """A replica that answers; with `alone` in the place of those that were there. `through`: see Installation.start."""
+    def start(self, *more: str, through: int = 0, alone: bool = False) -> None:
+        """A replica that answers; with `alone` in the place of those that were there. The rest: see Installation.start."""
         former = list(self.installation.replicas) if alone else []
-        self.installation.start(through=through)
+        self.installation.start(*more, through=through)
         self.fallgate.wait_until_ready()
         for replica in former:
             replica.process.kill()

@@ -1,4 +1,4 @@
-"""A fallback that its workload has not declared is refused where its author sees it; a declared one is what the scheduler gives."""
+"""A fallback that its workload has not declared is refused where its author sees it; a declared one is what is allocated."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from tests.cluster.waiting import eventually
 from tests.cluster.world import A100, H100, World, a100, allocated, claim_of, denied, h100, ours, product, scheduled, told
 
 ONE, BOTH = ({"fallgate.dev/compatible-shapes": shapes} for shapes in ("h100-80gb", "h100-80gb, 2x a100-40gb"))
+
+LIST = "spec.spec.devices.requests[0].firstAvailable"
+REMEDY = (
+    '(if the program handles it, add to its annotations: fallgate.dev/compatible-shapes: "h100-80gb, 2x a100-40gb"; '
+    "otherwise leave only alternatives that it runs on)"
+)
 
 
 def template(namespace: str, *, version: str = "v1", **meta: Any) -> Raw:
@@ -70,12 +76,8 @@ def test_a_template_warns_where_its_pods_are_judged(cards: World, version: str) 
     other = template("research", version=version)
     other["metadata"]["name"] = "another"
     assert ours(cards.plane.kubectl("ada").create(other, "--dry-run=server").fine()) == [
-        '[fallback-compatibility] spec.spec.devices.requests[0].firstAvailable[0]: "h100": 1x h100-80gb is not declared (nothing is'
-        ' declared) (if the program handles it, add to its annotations: fallgate.dev/compatible-shapes: "h100-80gb, 2x a100-40gb";'
-        " otherwise leave only alternatives that it runs on)",
-        '[fallback-compatibility] spec.spec.devices.requests[0].firstAvailable[1]: "a100-pair": 2x a100-40gb is not declared (nothing'
-        ' is declared) (if the program handles it, add to its annotations: fallgate.dev/compatible-shapes: "h100-80gb, 2x a100-40gb";'
-        " otherwise leave only alternatives that it runs on)",
+        f'[fallback-compatibility] {LIST}[0]: "h100": 1x h100-80gb is not declared (nothing is declared) {REMEDY}',
+        f'[fallback-compatibility] {LIST}[1]: "a100-pair": 2x a100-40gb is not declared (nothing is declared) {REMEDY}',
     ]
 
 

@@ -1,4 +1,4 @@
-"""A pool that is half moved from the device plugin to the driver: no card is handed out twice, and nobody waits without being told."""
+"""A pool that is half moved from the device plugin to the driver: no card is handed out twice, and nobody waits untold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 
 @pytest.fixture(scope="module")
 def pool(site: Site, world: World) -> World:
-    """A node that the driver has, one that the plugin has, and one of which nobody has said anything. All three publish devices."""
+    """A node that the driver has, one that the plugin has, one of which nobody has said anything. All three publish devices."""
     world.device_class()
     world.node("node-dra", *h100("gpu-0", "gpu-1", "gpu-2", "gpu-3"), labels={STACK: "dra"})
     world.node("node-plugin", *h100("gpu-0", "gpu-1"), labels={STACK: "device-plugin"}, plugin={"nvidia.com/gpu": "2"})

@@ -1,4 +1,4 @@
-"""What happens to a claim after its creation never waits for Fallgate: finalizers, status, labels, deletion, garbage collection.
+"""What happens to a claim after its creation never waits for Fallgate: finalizers, status, labels, deletion, collection.
 
 Asked is the API server itself, which counts the calls it makes to every webhook. Then the same with nobody there to answer.
 """
