@@ -39,6 +39,12 @@ class Programs:
 
     version: str
 
+    @property
+    def full(self) -> bool:
+        """Whether this release runs with scheduler and controllers."""
+        assets, rest = assets_folder(), ("kube-scheduler", "kube-controller-manager")
+        return all((assets / name).exists() for name in rest) if assets else self.version == FULL
+
     def path(self, name: str) -> Path:
         """Where the program is. Raises ProgramMissing."""
         assets = assets_folder()
@@ -46,7 +52,8 @@ class Programs:
             return assets / name
         if assets and name.startswith("kube"):  # one release: never a scheduler of another than the API server
             raise ProgramMissing(f"{name} is not in KUBEBUILDER_ASSETS ({assets})")
-        module, package = _OTHERS.get(name) or (f"kubernetes-{self.version}", f"k8s.io/kubernetes/cmd/{name}")
+        version = FULL if name == "kubectl" else self.version  # a client of one release serves them all
+        module, package = _OTHERS.get(name) or (f"kubernetes-{version}", f"k8s.io/kubernetes/cmd/{name}")
         return _built(name, MODULES / module, package)
 
 

@@ -79,7 +79,10 @@ def site(sites: Sites) -> Site:
     """The release that runs in full."""
     if FULL not in chosen_versions():
         pytest.skip(f"{FULL} is not among FALLGATE_CLUSTER_VERSIONS")
-    return sites.of(FULL)
+    found = sites.of(FULL)
+    if not found.plane.full:
+        pytest.skip("kube-scheduler and kube-controller-manager are not in KUBEBUILDER_ASSETS")
+    return found
 
 
 @pytest.fixture(scope="module", params=[pytest.param(version, id=version) for version in chosen_versions()])

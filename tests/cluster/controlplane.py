@@ -68,8 +68,8 @@ rules:
 class ControlPlane:
     """A running control plane of one release. `start` makes one."""
 
-    def __init__(self, programs: Programs, folder: Path, *, full: bool) -> None:
-        self.programs, self.folder, self.full = programs, folder, full
+    def __init__(self, programs: Programs, folder: Path) -> None:
+        self.programs, self.folder, self.full = programs, folder, programs.full
         self.port = free_port()
         self.processes: list[Process] = []
         self._etcd_port = free_port()
@@ -257,13 +257,13 @@ class ControlPlane:
 
 
 @contextmanager
-def control_plane(programs: Programs, folder: Path, *, full: bool) -> Iterator[ControlPlane]:
-    """A running control plane; only etcd and the API server unless `full`. Nothing of it is left afterwards."""
-    made = ControlPlane(programs, folder, full=full)
+def control_plane(programs: Programs, folder: Path) -> Iterator[ControlPlane]:
+    """A running control plane; only etcd and the API server unless `programs.full`. Nothing of it is left afterwards."""
+    made = ControlPlane(programs, folder)
     try:
         made.prepare()
         made.start_api_server()
-        if full:
+        if made.full:
             made.start_rest()
         made.kubectl().apply(_AUTHOR).fine()
         yield made

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.binaries import FULL, Programs
+from tests.cluster.binaries import Programs
 from tests.cluster.controlplane import ControlPlane, control_plane
 from tests.cluster.fallgate import Fallgate
 from tests.cluster.front import Front
-from tests.cluster.installation import Installation
+from tests.cluster.installation import NAMESPACE, Installation
 from tests.cluster.waiting import eventually
 
 POLICIES = Path(__file__).parent / "policies"
@@ -67,6 +67,18 @@ class Site:
             yield
         finally:
             self._rule(former)
+
+    @contextmanager
+    def capped(self, mode: str) -> Iterator[None]:
+        """While it lasts the ConfigMap fallgate-cap is there, which caps every mode."""
+        admin = self.plane.kubectl()
+        admin("create", "configmap", "fallgate-cap", "-n", NAMESPACE, f"--from-literal=mode={mode}").fine()
+        try:
+            eventually("the cap holds", lambda: f"mode {mode}" in self.fallgate.conditions(), within=5)
+            yield
+        finally:
+            admin("delete", "configmap", "fallgate-cap", "-n", NAMESPACE).fine()
+            eventually("the cap is gone", lambda: f"mode {mode}" not in self.fallgate.conditions(), within=5)
 
     def _rule(self, files: Mapping[str, str]) -> None:
         if files == self._files:
@@ -135,7 +147,7 @@ class Site:
 @contextmanager
 def open_site(version: str, folder: Path) -> Iterator[Site]:
     """A site of that release. Nothing of it runs afterwards. Raises ProgramMissing."""
-    with control_plane(Programs(version), folder, full=version == FULL) as plane:
+    with control_plane(Programs(version), folder) as plane:
         made = Site(plane)
         try:
             made.open()

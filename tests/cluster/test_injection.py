@@ -206,7 +206,12 @@ def audit_mode(site: Site) -> AbstractContextManager[None]:
     return site.policies(lists=lambda text: text.replace("spec:\n  tier", "spec:\n  mode: audit\n  tier"))
 
 
-SITUATIONS = [unchanged, longer_list, audit_mode, no_policy]
+def capped(site: Site) -> AbstractContextManager[None]:
+    """Somebody has pulled the brake."""
+    return site.capped("audit")
+
+
+SITUATIONS = [unchanged, longer_list, audit_mode, no_policy, capped]
 
 
 @pytest.fixture(scope="module", params=SITUATIONS, ids=lambda situation: situation.__name__)

@@ -75,6 +75,16 @@ def test_a_mode_for_one_rule(modes: World) -> None:
     admin("label", "namespace", "mode-unlabelled", "fallgate.dev/mode.fallback-compatibility-").fine()
 
 
+def test_one_configmap_switches_everything_to_audit_and_back(modes: World) -> None:
+    ada, admin = modes.plane.kubectl("ada"), modes.admin
+    admin("create", "configmap", "fallgate-cap", "-n", "fallgate-system", "--from-literal=mode=audit").fine()
+    try:
+        eventually("audit holds", lambda: ada.create(undeclared("mode-enforce"), "--dry-run=server").code == 0, within=2)
+    finally:
+        admin("delete", "configmap", "fallgate-cap", "-n", "fallgate-system").fine()
+    eventually("enforce holds again", lambda: ada.create(undeclared("mode-enforce"), "--dry-run=server").refused(), within=2)
+
+
 def test_who_may_not_label_a_namespace_does_not_choose_its_mode(modes: World) -> None:
     ada = modes.plane.kubectl("ada")
     said = ada("label", "namespace", "mode-enforce", "fallgate.dev/mode=off", "--overwrite")
