@@ -219,3 +219,14 @@ def test_models_that_no_catalog_knows() -> None:
 def test_the_namespace_is_the_reviews() -> None:
     elsewhere = namespace("team-b", **shapes("b"))
     assert for_template(template("t", namespace=NAMESPACE), elsewhere) is UNDECLARED
+
+
+def test_compatible_when_may_not_cost_more_than_a_selector() -> None:
+    loops = "shape.devices.all(a, shape.devices.all(b, shape.devices.all(c, shape.devices.all(d, a.model == d.model))))"
+    (fault,) = faults_of({WHEN_ANNOTATION: loops})
+    assert fault.message == "too complex, exceeds cost limit"
+    assert fault.pointed == (
+        f"{loops[:100]}...\n"
+        "^ it can cost 34,805,955, 1,000,000 are allowed: what stands in a loop counts for each element it can have"
+    )
+    assert faults_of({WHEN_ANNOTATION: "shape.devices.all(a, shape.devices.all(b, a.model == b.model))"}) == ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from webhook.cel.cost.sizes import DECLARED, Declared
 from webhook.cel.library import FUNCTIONS
 from webhook.cel.library.table import Function
 from webhook.cel.messages import MESSAGES, Message, unknown
@@ -48,12 +49,13 @@ class Environment:
     """One set of variables on top of the common functions.
 
     `before_37`: the library of Kubernetes 1.34 to 1.36, where `or` and `orValue` give back what is no optional value, and
-    some costs are others.
+    some costs are others. `sizes`: how large the variables and their parts can be.
     """
 
     variables: Mapping[str, Type]
     functions: Mapping[str, Function] = field(default_factory=lambda: FUNCTIONS)
     before_37: bool = False
+    sizes: Mapping[str, Declared] = field(default_factory=lambda: DECLARED)
 
     def message(self, name: str) -> Message | None:
         """The kind of message literal that a name stands for, if it stands for one."""

@@ -16,10 +16,14 @@ from webhook.cel.ast import Node
 from webhook.cel.checker import check
 from webhook.cel.closures import Compiler
 from webhook.cel.code import MAX_STEPS, ROOT, Closure, Frame
+from webhook.cel.cost import LIMIT
+from webhook.cel.cost.estimate import estimate
+from webhook.cel.cost.sizes import Declared
 from webhook.cel.device import Lookup, Path, attribute_map, capacity_map, capacity_value
 from webhook.cel.environment import Environment
 from webhook.cel.frontend import parse
-from webhook.cel.problems import CompileProblem, ExpressionError
+from webhook.cel.hints import for_result
+from webhook.cel.problems import CompileProblem, ExpressionError, too_costly
 from webhook.cel.syntax_hints import with_names
 from webhook.cel.types import (
     BOOL,
@@ -43,6 +47,7 @@ from webhook.model.quantity import Quantity
 ResultType = Choice["bool", "string"]
 _RESULTS: dict[ResultType, tuple[Type, type]] = {"bool": (BOOL, bool), "string": (STRING, str)}
 _CACHED_EXPRESSIONS = 1_024
+_NO_SIZES: Mapping[str, Declared] = {}
 
 Converter: TypeAlias = Callable[[Any], Any]
 
@@ -70,23 +75,27 @@ class Expression:
 
 
 def compile_expression(
-    text: str, *, variables: Mapping[str, VariableType], result: ResultType
+    text: str, *, variables: Mapping[str, VariableType], result: ResultType, sizes: Mapping[str, Declared] = _NO_SIZES
 ) -> Expression | tuple[CompileProblem, ...]:
-    """The expression that `text` spells, or what is wrong with it. Never raises. Both outcomes are remembered."""
-    return _compile_cached(text, _Declared(variables), result)
+    """The expression that `text` spells, or what is wrong with it: what may cost too much is refused as in a selector.
+
+    `sizes` says how large the variables and their parts can be; what it does not say may be as large as can be. Where nothing
+    is said of any variable, costs are not judged. Never raises. Both outcomes are remembered.
+    """
+    return _compile_cached(text, _Variables(variables, sizes), result)
 
 
-class _Declared:
+class _Variables:
     """Declared variables as the key of a cache: equal when names and types are, the fields of objects included."""
 
-    __slots__ = ("_key", "variables")
+    __slots__ = ("_key", "sizes", "variables")
 
-    def __init__(self, variables: Mapping[str, VariableType]) -> None:
-        self.variables = variables
-        self._key = tuple((name, _structure(variables[name])) for name in sorted(variables))
+    def __init__(self, variables: Mapping[str, VariableType], sizes: Mapping[str, Declared]) -> None:
+        self.variables, self.sizes = variables, sizes
+        self._key = tuple((name, _structure(variables[name]), id(sizes.get(name))) for name in sorted(variables))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Declared) and self._key == other._key
+        return isinstance(other, _Variables) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -100,9 +109,9 @@ def _structure(type_: Type) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=_CACHED_EXPRESSIONS)
-def _compile_cached(text: str, declared: _Declared, result: ResultType) -> Expression | tuple[CompileProblem, ...]:
+def _compile_cached(text: str, declared: _Variables, result: ResultType) -> Expression | tuple[CompileProblem, ...]:
     try:
-        return _compile(text, declared.variables, result)
+        return _compile(text, declared, result)
     except ExpressionError as error:
         return with_names(error.problems, text, frozenset(declared.variables))
     except (RecursionError, TypeTooLargeError):
@@ -113,13 +122,18 @@ def _compile_cached(text: str, declared: _Declared, result: ResultType) -> Expre
         return (CompileProblem(f"internal error: {type(error).__name__}", 1, 1),)
 
 
-def _compile(text: str, variables: Mapping[str, VariableType], result: ResultType) -> Expression:
-    checked = check(parse(text), Environment(variables))
+def _compile(text: str, declared: _Variables, result: ResultType) -> Expression:
+    variables = declared.variables
+    checked = check(parse(text), Environment(variables, sizes=declared.sizes))
     validate(checked)
     expected, python_result = _RESULTS[result]
     actual = checked.types[checked.tree]
     if actual not in (expected, DYN):
-        raise ExpressionError(CompileProblem(f"must evaluate to {result}, not {format_type(actual)}", 1, 1))
+        message = f"must evaluate to {result}, not {format_type(actual)}"
+        raise ExpressionError(CompileProblem(message, 1, 1, for_result(checked.tree, actual) if result == "bool" else ""))
+    most = estimate(checked).most if declared.sizes else 0
+    if most > LIMIT:
+        raise ExpressionError(too_costly(most))
     compiler = Compiler(checked, _VariableRoots(variables))
     code = compiler.compile(checked.tree)
     return Expression(text, code.run, python_result, (None,) * (compiler.slots - 2))

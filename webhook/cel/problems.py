@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from webhook.cel.ast import Position
 
 _COUNTLESS = 10**12
+_ENDLESS = (
+    "of a text that orValue(), string() or + gives no length is known, and what reads all of it may cost without end: "
+    "guard an attribute with has() and use it itself"
+)
 
 #: Longer names are no misspelt ones, and looking for their like would take long.
 _LONGEST_NAME = 64
@@ -55,13 +59,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def too_costly(most: int) -> CompileProblem:
     """The API server's refusal of an expression that can cost that much."""
-    return CompileProblem(
-        "too complex, exceeds cost limit",
-        1,
-        1,
-        f"it can cost {_amount(most)}, {_amount(LIMIT)} are allowed: what stands in a loop counts for each element it can have",
-    )
-
-
-def _amount(cost: int) -> str:
-    return f"{cost:,}" if cost < _COUNTLESS else "more than can be counted"
+    hint = _ENDLESS
+    if most < _COUNTLESS:
+        hint = f"it can cost {most:,}, {LIMIT:,} are allowed: what stands in a loop counts for each element it can have"
+    return CompileProblem("too complex, exceeds cost limit", 1, 1, hint)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from webhook.cel import CompileProblem, Expression, Selector, VariableType, compile_expression, compile_selector
+from webhook.cel.cost.sizes import Declared
 from webhook.policyfile.field_types import FieldType, Json
 from webhook.policyfile.scalar_places import place_in
 from webhook.policyfile.spot import Reported, Spot, describe
@@ -33,9 +34,11 @@ class CelSelector:
     def read(self, spot: Spot) -> Selector:
         """The compiled selector."""
         compiled = compile_selector(cel_text(spot))
-        if isinstance(compiled, Selector):
-            return compiled
-        raise reported(spot, compiled)
+        if not isinstance(compiled, Selector):
+            raise reported(spot, compiled)
+        if compiled.refusal is not None:
+            raise reported(spot, (compiled.refusal,))
+        return compiled
 
     def schema(self) -> Json:
         """Text."""
@@ -95,10 +98,20 @@ def cel_text(spot: Spot) -> str:
 
 
 def compiled(
-    spot: Spot, text: str, variables: Mapping[str, VariableType], result: Literal["bool", "string"], hints: Hints = ()
+    spot: Spot,
+    text: str,
+    known: tuple[Mapping[str, VariableType], Mapping[str, Declared]],
+    result: Literal["bool", "string"],
+    hints: Hints = (),
 ) -> Expression:
-    """`text`, found at `spot`, compiled. Raises Reported after noting every problem."""
-    expression = compile_expression(text, variables=variables, result=result)
+    """`text`, found at `spot`, compiled; `known` are its variables and their sizes.
+
+    Raises Reported after noting every problem.
+    """
+    variables, sizes = known
+    if result == "string":  # a message is made once, when there is something to say
+        sizes = {}
+    expression = compile_expression(text, variables=variables, result=result, sizes=sizes)
     if isinstance(expression, Expression):
         return expression
     raise reported(spot, expression, hints)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from webhook.cel import VariableType
+from webhook.cel.cost.sizes import Declared
 from webhook.cel.types import BOOL, INT, STRING, list_of, map_of, object_of
 from webhook.model.claim import Alternative, ClaimSpec, Constraint, Request
 from webhook.model.meta import Meta
 from webhook.model.pod import Pod
+from webhook.rulekit.cel_sizes import declared
 from webhook.rulekit.shape import Shape
 
 ForEach = Literal["claim", "request", "alternative"]
@@ -166,6 +168,36 @@ _BY_SCOPE: Mapping[ForEach, tuple[Variable, ...]] = {
 
 #: Every variable, for the reference.
 VARIABLES = _BY_SCOPE["alternative"]
+
+
+_METADATA_BOUNDS = {"metadata.labels[]": 63, "metadata.annotations[]": 256 * 1024}
+_ALTERNATIVE_BOUNDS = {
+    "selectors[].cel.expression": 10 * 1024,
+    "tolerations": 16,
+    "capacity.requests": 32,
+    "capacity.requests[]": 64,
+}
+_ALTERNATIVES = {f"alternatives[].{place}": most for place, most in _ALTERNATIVE_BOUNDS.items()} | {"alternatives": 8}
+#: The parts whose size is another than that of their like (see cel_sizes).
+_BOUNDS: Mapping[str, int] = {
+    **{
+        f"{variable}.{place}": most
+        for variable in ("claim", "namespaceObject", "pod")
+        for place, most in _METADATA_BOUNDS.items()
+    },
+    **{f"claim.requests[].{place}": most for place, most in _ALTERNATIVES.items()},
+    **{f"request.{place}": most for place, most in _ALTERNATIVES.items()},
+    **{f"alternative.{place}": most for place, most in _ALTERNATIVE_BOUNDS.items()},
+    "shapes": 4096,
+}
+_SIZES: Mapping[str, Declared] = {
+    variable.name: declared(variable.name, variable.type, _BOUNDS) for variable in _BY_SCOPE["alternative"]
+}
+
+
+def sizes(for_each: ForEach) -> Mapping[str, Declared]:
+    """How large those variables can be."""
+    return {variable.name: _SIZES[variable.name] for variable in _BY_SCOPE[for_each]}
 
 
 def variables(for_each: ForEach) -> Mapping[str, VariableType]:

@@ -13,7 +13,7 @@ from webhook.model.pod import Pod
 from webhook.rulekit.catalog import Catalog
 from webhook.rulekit.declarations import Declaration, DeclarationProblem, Entry, parse_declaration
 from webhook.rulekit.shape import Shape
-from webhook.rulekit.shape_cel import VARIABLES
+from webhook.rulekit.shape_cel import SIZES, VARIABLES
 from webhook.rulekit.view import View
 
 SHAPES_ANNOTATION: Final = "fallgate.dev/compatible-shapes"
@@ -143,7 +143,7 @@ def _parsed(text: str | None) -> Declaration | DeclarationProblem | None:
 
 
 def _compiled(text: str | None) -> Expression | tuple[CompileProblem, ...] | None:
-    return None if text is None else compile_expression(text, variables=VARIABLES, result="bool")
+    return None if text is None else compile_expression(text, variables=VARIABLES, result="bool", sizes=SIZES)
 
 
 def _own_annotations(view: View, pod: Pod | None, pod_claim: str, source: Claim | ClaimTemplate) -> Mapping[str, str]:

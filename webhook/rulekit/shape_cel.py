@@ -8,6 +8,7 @@ from typing import Final
 from webhook.cel.types import DEVICE_ATTRIBUTES, DEVICE_CAPACITY, INT, STRING, VariableType, list_of, object_of
 from webhook.model.device import Device
 from webhook.model.quantity import Quantity, cached_quantity
+from webhook.rulekit.cel_sizes import declared
 
 #: One device of a shape.
 DEVICE: Final[VariableType] = object_of(
@@ -26,6 +27,7 @@ SHAPE: Final[VariableType] = object_of(
     },
 )
 VARIABLES: Final[Mapping[str, VariableType]] = {"shape": SHAPE}
+SIZES: Final = {"shape": declared("shape", SHAPE, {})}
 
 
 def shape_value(devices: Sequence[tuple[str, Device]]) -> Mapping[str, object]:

@@ -59,7 +59,7 @@ class _Estimator:
 
     def _ident(self, node: Ident) -> Range:
         local = self.scopes.find(node.name)
-        self._paths[node] = local.path if local is not None else Path([node.name], 1)
+        self._paths[node] = local.path if local is not None else Path([node.name], 1, self.checked.environment.sizes)
         return _NAME
 
     def select(self, node: Select) -> Task[Range]:

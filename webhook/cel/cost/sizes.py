@@ -1,4 +1,4 @@
-"""How large what an expression reads can be: the bounds that Kubernetes declares for the variable `device`."""
+"""How large what an expression reads can be: what is declared of variables, by Kubernetes for `device`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ class Path:
     estimate then takes the sizes of the wrong parts, so the same has to happen here.
     """
 
-    __slots__ = ("_cells", "_length")
+    __slots__ = ("_cells", "_length", "declared")
 
-    def __init__(self, cells: list[str], length: int) -> None:
+    def __init__(self, cells: list[str], length: int, declared: Mapping[str, Declared]) -> None:
         self._cells = cells  # as many as there is room for
         self._length = length
+        self.declared = declared  # of the variables
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._cells[: self._length])
@@ -34,15 +35,15 @@ class Path:
         """The path that goes one step further."""
         if self._length < len(self._cells):
             self._cells[self._length] = name
-            return Path(self._cells, self._length + 1)
-        return Path([*self._cells, name, *[""] * (self._length - 1)], self._length + 1)
+            return Path(self._cells, self._length + 1, self.declared)
+        return Path([*self._cells, name, *[""] * (self._length - 1)], self._length + 1, self.declared)
 
     def copy(self) -> Path:
         """The same path in memory of its own."""
-        return Path(list(self), self._length)
+        return Path(list(self), self._length, self.declared)
 
 
-NO_PATH = Path([], 0)
+NO_PATH = Path([], 0, {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,22 +72,20 @@ _DOMAIN, _ID, _DRIVER, _VALUE = Declared(63), Declared(32), Declared(63), Declar
 _ATTRIBUTES = Declared(_MAX_ATTRIBUTES, key=_ID, element=_VALUE, open=True)
 _CAPACITIES = Declared(_MAX_ATTRIBUTES, key=_ID, element=Declared(0))
 
+#: domain -> id -> value
+ATTRIBUTES = Declared(_MAX_ATTRIBUTES, key=_DOMAIN, element=_ATTRIBUTES)
+CAPACITY = Declared(_MAX_ATTRIBUTES, key=_DOMAIN, element=_CAPACITIES)
 DEVICE = Declared(
-    0,
-    {
-        "driver": _DRIVER,
-        "allowMultipleAllocations": Declared(1),
-        "attributes": Declared(_MAX_ATTRIBUTES, key=_DOMAIN, element=_ATTRIBUTES),
-        "capacity": Declared(_MAX_ATTRIBUTES, key=_DOMAIN, element=_CAPACITIES),
-    },
+    0, {"driver": _DRIVER, "allowMultipleAllocations": Declared(1), "attributes": ATTRIBUTES, "capacity": CAPACITY}
 )
+#: The variables of a selector.
 DECLARED: Mapping[str, Declared] = {"device": DEVICE}
 
 
 def declared_size(path: Path) -> Range | None:
     """The size of what is at a path, if it is declared."""
     names = iter(path)
-    found = DECLARED.get(next(names, ""))
+    found = path.declared.get(next(names, ""))
     for name in names:
         if found is None:
             return None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from webhook.cel import Expression, VariableType
+from webhook.cel import Expression
 from webhook.model.finding import Severity
 from webhook.policyfile.cel_fields import CelText, Hints, compiled
 from webhook.policyfile.common_spec import COMMON, header
@@ -13,7 +12,7 @@ from webhook.policyfile.field_types import OneOf
 from webhook.policyfile.kind import Kind
 from webhook.policyfile.record import Key, Record, Values, maybe, needed, optional
 from webhook.policyfile.spot import Reported
-from webhook.rulekit.claim_rule_variables import ForEach, variables
+from webhook.rulekit.claim_rule_variables import ForEach, sizes, variables
 from webhook.rulekit.policies import ClaimRule
 
 _HINTS: Hints = (
@@ -60,7 +59,7 @@ def _check(values: Values) -> None:
 
 
 def _compile(values: Values, key: Key[Any]) -> Expression:
-    known: Mapping[str, VariableType] = variables(values[_FOR_EACH])
+    known = variables(values[_FOR_EACH]), sizes(values[_FOR_EACH])
     if key is _MESSAGE:
         return compiled(values.spot(key), values[key], known, "string", _MESSAGE_HINTS)
     return compiled(values.spot(key), values[key], known, "bool", _HINTS)
