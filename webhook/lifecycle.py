@@ -123,3 +123,22 @@ def signals_end(life: Life) -> Iterator[None]:
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         loop.remove_signal_handler(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def ends_with(life: Life, pipe: int | None) -> Iterator[None]:
+    """While this holds, the end of a pipe asks for an orderly end: whoever holds its other side is gone."""
+    if pipe is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def gone() -> None:
+        loop.remove_reader(pipe)
+        life.end()
+
+    loop.add_reader(pipe, gone)
+    try:
+        yield
+    finally:
+        loop.remove_reader(pipe)

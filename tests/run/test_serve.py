@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.run.serving_process import Process, condition, event_lines, started, until
 from tests.server.serving import UID, review_body, trust_of
 from webhook.run import serve
 from webhook.settings import HttpSettings, LogSettings, Settings
 
-CHECKS = "apiVersion: fallgate.dev/v1alpha1\nkind: Checks\nmetadata: {name: checks}\nspec: {mode: enforce}\n"
 RULE = """\
 apiVersion: fallgate.dev/v1alpha1
 kind: ClaimRule
@@ -33,80 +28,6 @@ spec:
   require: "false"
   message: "'{message}'"
 """
-
-PROGRAM = """\
-import os, sys
-from webhook.run import serve
-from webhook.settings import Settings
-sys.exit(serve(Settings.from_sources({}, os.environ)))
-"""
-
-
-@dataclass(frozen=True)
-class Process:
-    """A server process and the files it lives from."""
-
-    folder: Path
-    running: subprocess.Popen[bytes]
-    port: int
-
-    def client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(base_url=f"https://localhost:{self.port}", verify=trust_of(self.folder / "certs"))
-
-    def write_policy(self, text: str) -> None:
-        (self.folder / "policies" / "rule.yaml").write_text(text)
-
-    def write_fleet(self, *objects: Any) -> None:
-        (self.folder / "fleet" / "all.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-
-
-@contextlib.contextmanager
-def started(folder: Path, **variables: str) -> Iterator[Process]:
-    """A server that listens, not necessarily ready."""
-    for name in ("policies", "fleet"):
-        (folder / name).mkdir(exist_ok=True)
-    if not any((folder / "policies").iterdir()):
-        (folder / "policies" / "checks.yaml").write_text(CHECKS)
-    environment = {
-        "FALLGATE_POLICIES": str(folder / "policies"),
-        "FALLGATE_FLEET": str(folder / "fleet"),
-        "FALLGATE_CERTS": str(folder / "certs"),
-        "FALLGATE_SELF_SIGNED": "localhost,127.0.0.1",
-        "FALLGATE_LISTEN": "127.0.0.1:0",
-        "FALLGATE_POLL_SECONDS": "0.05",
-        "FALLGATE_DRAIN_SECONDS": "0.5",
-        "FALLGATE_DECISION_LOG": str(folder / "decisions"),
-        **variables,
-    }
-    with (folder / "events").open("wb") as events:
-        running = subprocess.Popen([sys.executable, "-c", PROGRAM], env={**os.environ, **environment}, stderr=events)
-    try:
-        yield Process(folder, running, listening_port(folder))
-    finally:
-        running.kill()
-        running.wait()
-
-
-def event_lines(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "events").read_text().splitlines() if line.endswith("}")]
-
-
-def listening_port(folder: Path) -> int:
-    for _ in range(1000):
-        for line in event_lines(folder):
-            if line["event"] == "listening":
-                return int(line["port"])
-        time.sleep(0.01)
-    raise AssertionError((folder / "events").read_text())
-
-
-async def until(condition: Callable[[], Any], seconds: float = 10) -> None:
-    async with asyncio.timeout(seconds):
-        while True:
-            answer = condition()
-            if answer if isinstance(answer, bool) else await answer:
-                return
-            await asyncio.sleep(0.02)
 
 
 async def message(client: httpx.AsyncClient, **request: Any) -> str:
@@ -135,10 +56,6 @@ async def client(process: Process) -> AsyncIterator[httpx.AsyncClient]:
 
         await until(ready)
         yield client
-
-
-async def condition(client: httpx.AsyncClient, line: str) -> bool:
-    return line in (await client.get("/readyz?verbose")).text
 
 
 async def test_policies_are_swapped_while_it_serves(process: Process, client: httpx.AsyncClient) -> None:

@@ -9,8 +9,8 @@ import click
 
 from webhook.cli.exits import FAULT, OK, UNUSABLE
 from webhook.run import serve
-from webhook.run.serve import CANNOT_START, DONE
-from webhook.run.serve import FAULT as PART_FAILED
+from webhook.run.exits import CANNOT_START, DONE
+from webhook.run.exits import FAULT as PART_FAILED
 from webhook.settings import OPTIONS, Option, Settings
 
 _EPILOG = """\b

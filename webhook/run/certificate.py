@@ -73,6 +73,11 @@ class ServedCertificate:
             return Condition(name="certificate", state="failed", detail=detail)
         return Condition(name="certificate", state="ok", detail=f"{facts.subject}, valid until {end}")
 
+    def begin(self) -> None:
+        """Look before the server listens, where that cannot take long."""
+        if not self._blocks:
+            self.look()
+
     async def run(self) -> None:
         """Look every few seconds, for ever."""
         while True:

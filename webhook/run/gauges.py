@@ -9,6 +9,7 @@ from webhook.kube.cluster_state import ClusterState
 from webhook.kube.reflector import Progress
 from webhook.rulekit.policies import PolicySet
 from webhook.run.certificate import ServedCertificate
+from webhook.run.credentials import CertificateWriter
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import device_count, policy_count
 from webhook.server.listener import Listener
@@ -74,6 +75,13 @@ def watch_cluster(recorder: PrometheusRecorder, state: ClusterState, clock: Cloc
         counter=True,
     )
     recorder.watch("fleet_snapshots", "Snapshots of the cluster made.", lambda: state.snapshots, counter=True)
+
+
+def watch_writer(recorder: PrometheusRecorder, writer: CertificateWriter) -> None:
+    """Who of the replicas keeps the certificates."""
+    recorder.watch(
+        "certificate_writer", "1 in the replica that keeps the Secret and caBundle right.", lambda: float(writer.writes)
+    )
 
 
 def watch_process(

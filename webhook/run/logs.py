@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import sys
 import traceback
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast
 
 from webhook.server.ports import Clock
 from webhook.settings import LogSettings
@@ -16,20 +18,57 @@ from webhook.telemetry import EventLog, LineLog
 _LOGGERS = ("uvicorn.error", "asyncio")
 
 
-def build_decision_log(settings: LogSettings) -> LineLog:
+class LogLock:
+    """One writer at a time among processes: what they write to one pipe at once would be mixed up when it is long.
+
+    To be made before the processes are. A process that dies lets go of it.
+    """
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115 - it is kept as long as the process lives
+
+    def around(self, sink: BinaryIO) -> BinaryIO:
+        """A sink whose every write is whole and its own."""
+        return cast(BinaryIO, _Alone(sink, self._file.fileno()))
+
+
+def build_decision_log(settings: LogSettings, lock: LogLock | None = None) -> LineLog:
     """The decision log. Raises OSError when its file cannot be opened."""
-    return LineLog(_decision_sink(settings.decisions))
+    sink = _decision_sink(settings.decisions)
+    return LineLog(sink if sink is None or lock is None else lock.around(sink))
 
 
-def build_event_log(settings: LogSettings, clock: Clock) -> EventLog:
+def build_event_log(settings: LogSettings, clock: Clock, lock: LogLock | None = None) -> EventLog:
     """The event log, with the complaints of uvicorn and asyncio in it."""
-    events = EventLog(sys.stderr.buffer, clock, style=settings.style)
+    sink: BinaryIO = sys.stderr.buffer
+    events = EventLog(sink if lock is None else lock.around(sink), clock, style=settings.style)
     handler = _ToEvents(events)
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
     return events
+
+
+class _Alone:
+    """A sink that is written to under a lock of the system, which belongs to a process."""
+
+    def __init__(self, sink: BinaryIO, lock: int) -> None:
+        self._sink = sink
+        self._lock = lock
+
+    def write(self, data: bytes) -> int:
+        """Write and flush, alone."""
+        fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        try:
+            written = self._sink.write(data)
+            self._sink.flush()
+        finally:
+            fcntl.lockf(self._lock, fcntl.LOCK_UN)
+        return written
+
+    def flush(self) -> None:
+        """Nothing is left to flush."""
 
 
 class _ToEvents(logging.Handler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.metadata
 import os
 import socket
@@ -16,26 +17,36 @@ import uvloop
 from prometheus_client import disable_created_metrics
 
 from webhook.engine import decide, respond
+from webhook.errors import FallgateError
 from webhook.fleet.fleet import Fleet
-from webhook.lifecycle import EternalTask, Life, signals_end
+from webhook.kube.connecting import connect, own_namespace
+from webhook.kube.store import ApiStore
+from webhook.lifecycle import EternalTask, Life, ends_with, signals_end
 from webhook.rulekit.policies import PolicySet
 from webhook.rules import ALL
 from webhook.run.certificate import ServedCertificate
-from webhook.run.cluster import CappedPolicies, ClusterSource, cluster_source
-from webhook.run.gauges import watch_cluster, watch_process, watch_sources
-from webhook.run.logs import build_decision_log, build_event_log
+from webhook.run.cluster import USUAL_NAMESPACE, CappedPolicies, ClusterSource, cluster_source
+from webhook.run.colleagues import Colleagues
+from webhook.run.credentials import CertificateWriter, shared
+from webhook.run.exits import CANNOT_START, DONE, FAULT
+from webhook.run.gauges import watch_cluster, watch_process, watch_sources, watch_writer
+from webhook.run.logs import LogLock, build_decision_log, build_event_log
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import explain_policies, fleet_loader, load_policies
+from webhook.run.supervisor import Seat, Supervisor
 from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import build_app
 from webhook.server.judge import Engine, Judge
-from webhook.server.listener import Listener, bind, build_listener
+from webhook.server.listener import Listener, bind, build_listener, build_plain_listener
 from webhook.server.ports import Condition, PolicySource
 from webhook.server.probes import Metrics, Ready
-from webhook.settings import Settings
-from webhook.telemetry import EventLog, LineLog, Phase, PrometheusRecorder
+from webhook.settings import HttpSettings, Settings
+from webhook.telemetry import EventLog, LineLog, Phase, PrometheusRecorder, written_out
 
-DONE, FAULT, CANNOT_START = 0, 1, 2
+#: How long one question about certificates to the API server may take: less than a Lease lasts.
+_ASK_SECONDS = 4.0
+#: Beyond drain and stop, before a worker that does not end is killed.
+_LATE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +65,30 @@ class Sources:
     policies: Reloaded[PolicySet]
     fleet: Reloaded[Fleet] | ClusterSource
     certificate: ServedCertificate
+    #: None where certificates are not ours to keep, or another worker keeps them.
+    writer: CertificateWriter | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """What answers: the API server's calls, and probes without TLS when that is wanted."""
+
+    calls: Listener
+    probes: Listener | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """The sockets that are listened on: for the API server, and for probes and metrics without TLS when that is wanted."""
+
+    calls: socket.socket
+    probes: socket.socket | None
+
+    def close(self) -> None:
+        """Take no new connections."""
+        self.calls.close()
+        if self.probes is not None:
+            self.probes.close()
 
 
 def serve(settings: Settings) -> int:
@@ -62,34 +97,61 @@ def serve(settings: Settings) -> int:
     Gives the exit code: 0 after an orderly end, 1 when a part failed, 2 when it could not start. What is wrong with policies,
     fleet or certificate is no reason not to start: the server is not ready then, says why, and looks again.
     """
-    events = build_event_log(settings.log, clock)
+    workers, life = settings.life.workers, settings.life
+    lock = LogLock() if workers > 1 else None
+    events = build_event_log(settings.log, clock, lock)
     try:
-        edges = build_edges(settings, events)
-        listening = bind(settings.http.host, settings.http.port)
+        doors = open_doors(settings.http)
     except OSError as error:
-        what = error.filename or f"{settings.http.host}:{settings.http.port}"
-        events.error("cannot start", why=f"{what}: {os.strerror(error.errno) if error.errno else error}")
+        events.error("cannot start", why=_os_fault(error))
         return CANNOT_START
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run(settings, edges, listening))
+    with contextlib.closing(doors):
+        if workers == 1:
+            return work(settings, events, doors)
+        job = partial(work, settings, events, doors, lock)
+        return Supervisor(job, workers, events, end_seconds=life.drain_seconds + life.stop_seconds + _LATE_SECONDS).run()
 
 
-async def run(settings: Settings, edges: Edges, listening: socket.socket) -> int:
+def work(settings: Settings, events: EventLog, doors: Doors, lock: LogLock | None = None, seat: Seat | None = None) -> int:
+    """Be the server, or with a seat one of its workers. Gives the exit code."""
+    try:
+        edges = build_edges(settings, events, lock)
+    except OSError as error:
+        events.error("cannot start", why=_os_fault(error))
+        return CANNOT_START
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(run(settings, edges, doors, seat))
+    except FallgateError as error:
+        if seat is None:
+            raise
+        events.error("cannot start", why=str(error))
+        return CANNOT_START
+
+
+async def run(settings: Settings, edges: Edges, doors: Doors, seat: Seat | None) -> int:
     """Everything on one event loop, until the end. Gives the exit code."""
     life = Life()
-    sources = build_sources(settings, edges)
+    sources = build_sources(settings, edges, seat)
     ready = build_ready(life, sources)
-    listener = build_server(settings, edges, sources, ready, listening)
+    colleagues = None
+    if seat is not None:
+        colleagues = Colleagues(seat.number, seat.board, ready.conditions, edges.recorder.registry.collect)
+    server = build_server(settings, edges, sources, ready, colleagues, doors)
     watch_sources(edges.recorder, sources.policies, sources.fleet, clock)
     if isinstance(sources.fleet, ClusterSource):
         watch_cluster(edges.recorder, sources.fleet.state, clock)
-    watch_process(edges.recorder, listener, ready, sources.certificate, edges.decisions)
-    sources.certificate.look()
-    host, port = listening.getsockname()[:2]
-    edges.events.info("listening", host=host, port=port)
+    watch_process(edges.recorder, server.calls, ready, sources.certificate, edges.decisions)
+    if sources.writer is not None:
+        watch_writer(edges.recorder, sources.writer)
+    sources.certificate.begin()
+    if seat is None or seat.number == 0:
+        host, port = doors.calls.getsockname()[:2]
+        edges.events.info("listening", host=host, port=port, **_probes_port(doors))
+    tasks = build_tasks(settings, edges, sources, server, colleagues)
     try:
-        with signals_end(life):
-            await life.run(listener, build_tasks(settings, edges, sources), drain_seconds=settings.life.drain_seconds)
+        with signals_end(life), ends_with(life, seat.supervisor if seat is not None else None):
+            await life.run(server.calls, tasks, drain_seconds=settings.life.drain_seconds)
     except ExceptionGroup as faults:
         edges.events.error("ended by a fault", error="".join(traceback.format_exception(faults)))
         return FAULT
@@ -99,27 +161,79 @@ async def run(settings: Settings, edges: Edges, listening: socket.socket) -> int
     return DONE
 
 
-def build_edges(settings: Settings, events: EventLog) -> Edges:
+def open_doors(settings: HttpSettings) -> Doors:
+    """Bind all sockets. Raises OSError that names the address."""
+    calls = _bound(settings.host, settings.port)
+    try:
+        return Doors(calls=calls, probes=None if settings.metrics is None else _bound(*settings.metrics))
+    except OSError:
+        calls.close()
+        raise
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        return bind(host, port)
+    except OSError as error:
+        error.filename = error.filename or f"{host}:{port}"
+        raise
+
+
+def _os_fault(error: OSError) -> str:
+    return f"{error.filename}: {os.strerror(error.errno) if error.errno else error}"
+
+
+def _probes_port(doors: Doors) -> dict[str, int]:
+    return {} if doors.probes is None else {"metrics_port": doors.probes.getsockname()[1]}
+
+
+def build_edges(settings: Settings, events: EventLog, lock: LogLock | None) -> Edges:
     """Logs and metrics. Raises OSError when the decision log cannot be opened."""
     # Every counter would have a second series with the time it was made, which nobody here reads.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     reasons = {rule.id: [reason.id for reason in rule.reasons] for rule in ALL}
     return Edges(
-        recorder=PrometheusRecorder(reasons, version=version()), decisions=build_decision_log(settings.log), events=events
+        recorder=PrometheusRecorder(reasons, version=version()),
+        decisions=build_decision_log(settings.log, lock),
+        events=events,
     )
 
 
-def build_sources(settings: Settings, edges: Edges) -> Sources:
+def build_sources(settings: Settings, edges: Edges, seat: Seat | None) -> Sources:
     """The folders or the cluster, and the certificate; nothing loaded yet. Raises ClusterError without a way to the cluster."""
     recorder, events, files = edges.recorder, edges.events, settings.sources
     policies = Reloaded(
         "policies", files.policies, load_policies, explain=explain_policies, recorder=recorder, events=events, clock=clock
     )
-    return Sources(
-        policies=policies,
-        fleet=build_fleet_source(settings, edges, policies),
-        certificate=ServedCertificate(settings.certificate, files.poll_seconds, recorder=recorder, events=events, clock=clock),
+    certificate, writer = build_certificate(settings, edges, seat)
+    fleet = build_fleet_source(settings, edges, policies)
+    return Sources(policies=policies, fleet=fleet, certificate=certificate, writer=writer)
+
+
+def build_certificate(
+    settings: Settings, edges: Edges, seat: Seat | None
+) -> tuple[ServedCertificate, CertificateWriter | None]:
+    """The certificate, and who keeps it when that is us: of several workers, the first. Raises ClusterError as above."""
+    wanted = settings.certificate
+    first = seat is None or seat.number == 0
+    namespace = wanted.kube.namespace or own_namespace(USUAL_NAMESPACE)
+    known = None
+    if wanted.secret:
+        client = connect(wanted.kube.kubeconfig, wanted.kube.context)
+        known = shared(wanted, namespace, ApiStore(client, seconds=_ASK_SECONDS))
+    served = ServedCertificate(
+        wanted,
+        settings.sources.poll_seconds,
+        recorder=edges.recorder,
+        events=edges.events,
+        clock=clock,
+        namespace=namespace,
+        known=known,
+        may_issue=first,
     )
+    if known is None or not first:
+        return served, None
+    return served, CertificateWriter(wanted, known, events=edges.events, clock=clock)
 
 
 def build_fleet_source(settings: Settings, edges: Edges, policies: Reloaded[PolicySet]) -> Reloaded[Fleet] | ClusterSource:
@@ -136,11 +250,14 @@ def build_ready(life: Life, sources: Sources) -> Ready:
     def alive() -> Iterable[Condition]:
         yield Condition(name="running", state="failed" if life.ending else "ok", detail="shutting down" if life.ending else "")
 
-    return Ready((alive, sources.policies.conditions, sources.fleet.conditions, sources.certificate.conditions))
+    conditions = [alive, sources.policies.conditions, sources.fleet.conditions, sources.certificate.conditions]
+    return Ready((*conditions, sources.writer.conditions) if sources.writer is not None else conditions)
 
 
-def build_server(settings: Settings, edges: Edges, sources: Sources, ready: Ready, listening: socket.socket) -> Listener:
-    """The HTTP server around the engine."""
+def build_server(
+    settings: Settings, edges: Edges, sources: Sources, ready: Ready, colleagues: Colleagues | None, doors: Doors
+) -> Server:
+    """The HTTP server around the engine. With colleagues, readiness and metrics are those of all."""
     engine = Engine(
         decide=partial(decide, settings=settings.engine),
         respond=respond,
@@ -155,16 +272,15 @@ def build_server(settings: Settings, edges: Edges, sources: Sources, ready: Read
     def endpoint(phase: Phase) -> AdmissionEndpoint:
         return AdmissionEndpoint(phase, judge, settings.http, edges.recorder, edges.events)
 
-    app = build_app(
-        mutate=endpoint("mutate"),
-        validate=endpoint("validate"),
-        ready=ready,
-        metrics=Metrics(edges.recorder.exposition),
-        recorder=edges.recorder,
-    )
-    return build_listener(
-        app, listening, sources.certificate.context, settings.http, edges.recorder, stop_seconds=settings.life.stop_seconds
-    )
+    recorder = edges.recorder
+    if colleagues is not None:
+        ready = Ready((ready.conditions, colleagues.conditions))
+    metrics = Metrics(recorder.exposition if colleagues is None else partial(written_out, colleagues))
+    app = build_app(mutate=endpoint("mutate"), validate=endpoint("validate"), ready=ready, metrics=metrics, recorder=recorder)
+    http, context = settings.http, sources.certificate.context
+    probes = None if doors.probes is None else build_plain_listener(app.others, doors.probes, http, recorder)
+    calls = build_listener(app, doors.calls, context, http, recorder, stop_seconds=settings.life.stop_seconds)
+    return Server(calls=calls, probes=probes)
 
 
 def in_force(sources: Sources) -> PolicySource:
@@ -173,10 +289,12 @@ def in_force(sources: Sources) -> PolicySource:
     return sources.policies if cap is None else CappedPolicies(sources.policies, cap)
 
 
-def build_tasks(settings: Settings, edges: Edges, sources: Sources) -> list[EternalTask]:
+def build_tasks(
+    settings: Settings, edges: Edges, sources: Sources, server: Server, colleagues: Colleagues | None
+) -> list[EternalTask]:
     """What runs beside the server for ever."""
     poll_seconds = settings.sources.poll_seconds
-    return [
+    tasks = [
         EternalTask(name="policies", run=partial(sources.policies.run, poll_seconds)),
         EternalTask(
             name="fleet",
@@ -185,6 +303,13 @@ def build_tasks(settings: Settings, edges: Edges, sources: Sources) -> list[Eter
         EternalTask(name="certificate", run=sources.certificate.run),
         EternalTask(name="decision log", run=edges.decisions.run),
     ]
+    if sources.writer is not None:
+        tasks.append(EternalTask(name="certificate writer", run=sources.writer.run))
+    if server.probes is not None:
+        tasks.append(EternalTask(name="probes", run=server.probes.serve_beside))
+    if colleagues is not None:
+        tasks.append(EternalTask(name="colleagues", run=colleagues.run))
+    return tasks
 
 
 def clock() -> datetime:

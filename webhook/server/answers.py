@@ -21,6 +21,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 #: metav1.StatusReason for the statuses that occur here.
 _REASONS = {
     400: "BadRequest",
+    403: "Forbidden",
     404: "NotFound",
     405: "MethodNotAllowed",
     408: "Timeout",

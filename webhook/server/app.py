@@ -38,6 +38,13 @@ def build_app(
     *, mutate: AdmissionEndpoint, validate: AdmissionEndpoint, ready: Ready, metrics: Metrics, recorder: Recorder
 ) -> Application:
     """The application from its endpoints."""
+    return Application(
+        admission={MUTATE: mutate, VALIDATE: validate}, others=build_probes(ready=ready, metrics=metrics, recorder=recorder)
+    )
+
+
+def build_probes(*, ready: Ready, metrics: Metrics, recorder: Recorder) -> ASGIApp:
+    """Probes and metrics alone."""
     routes = [
         Route("/livez", Alive(), methods=["GET"]),
         Route("/healthz", Alive(), methods=["GET"]),
@@ -52,9 +59,7 @@ def build_app(
         return _as_response(request, fault)
 
     handlers: dict[object, ExceptionHandler] = {HTTPException: wrong_address}
-    return Application(
-        admission={MUTATE: mutate, VALIDATE: validate}, others=Starlette(routes=routes, exception_handlers=handlers)
-    )
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 def _as_response(request: Request, fault: HTTPException) -> Response:

@@ -6,6 +6,7 @@ What is added:
 2. Above a number of calls in flight, admission calls are answered with 429 before anything of them is read.
 3. While the server drains, every answer says `Connection: close`; a request that is half read then is still answered.
 4. Broken HTTP gets a Status object and is counted, not logged line by line.
+5. Where client certificates are expected, a client without the right one gets 403 for everything but probes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from uvicorn.server import ServerState
 
 from webhook.server.admission import RECEIVED
 from webhook.server.answers import CLOSE, error_answer
+from webhook.server.clients import client_fault
+from webhook.server.probes import PROBES
 from webhook.telemetry import Refusal
 
 
@@ -36,6 +39,7 @@ class Traffic:
     read_seconds: float
     overloaded: ASGIApp
     refused: Callable[[Refusal], None]
+    client_names: frozenset[str] = frozenset()
     draining: bool = False
 
 
@@ -48,6 +52,8 @@ class Connection(HttpToolsProtocol):
         #: Which part of a request the client is sending.
         self.reading: Literal["", "headers", "body"] = ""
         self.read_timer: asyncio.TimerHandle | None = None
+        #: Why this client may ask for probes only, "" when it may ask for everything.
+        self.client_fault = ""
 
     @property
     def answering(self) -> RequestResponseCycle | None:
@@ -58,6 +64,8 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Start the clock for the first request."""
         super().connection_made(transport)
+        if self.traffic.client_names:
+            self.client_fault = client_fault(transport.get_extra_info("peercert"), self.traffic.client_names)
         self._start_read_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -94,11 +102,16 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        full = len(self.tasks) >= self.traffic.max_in_flight
-        if full and cycle.scope["path"] in self.traffic.limited:
+        path = cycle.scope["path"]
+        instead: ASGIApp | None = None
+        if self.client_fault and path not in PROBES:
+            self.traffic.refused("client")
+            instead = error_answer(403, self.client_fault)
+        elif len(self.tasks) >= self.traffic.max_in_flight and path in self.traffic.limited:
             self.traffic.refused("overloaded")
-            app = self.traffic.overloaded  # type: ignore[assignment]  # starlette's and uvicorn's names for one thing
-        super()._start_asgi_task(cycle, app)
+            instead = self.traffic.overloaded
+        # starlette and uvicorn have different names for one thing
+        super()._start_asgi_task(cycle, app if instead is None else cast(ASGI3Application, instead))
 
     def drain(self) -> None:
         """Say `Connection: close` in the answer that is being worked on, if it has not begun."""

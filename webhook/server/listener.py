@@ -40,7 +40,7 @@ class Listener(uvicorn.Server):
         self,
         config: uvicorn.Config,
         listening: socket.socket,
-        context: ssl.SSLContext,
+        context: ssl.SSLContext | None,
         traffic: Traffic,
         handshake_seconds: float,
     ) -> None:
@@ -64,16 +64,25 @@ class Listener(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen. uvicorn's own cannot set the time limits of TLS."""
         make = connection_factory(self.config, self.server_state, self._traffic)
+        secure = self._context is not None
         server = await asyncio.get_running_loop().create_server(
             make,
             sock=self._listening,
             ssl=self._context,
             backlog=_BACKLOG,
-            ssl_handshake_timeout=self._handshake_seconds,
-            ssl_shutdown_timeout=_GOODBYE_SECONDS,
+            ssl_handshake_timeout=self._handshake_seconds if secure else None,
+            ssl_shutdown_timeout=_GOODBYE_SECONDS if secure else None,
         )
         self.servers = [server]
         self.started = True
+
+    async def serve_beside(self) -> None:
+        """Serve until cancelled, without a drain: for what is asked to the very end."""
+        try:
+            await self.serve()
+        finally:
+            for server in self.servers:
+                server.close()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -130,8 +139,21 @@ def build_listener(
         read_seconds=settings.read_seconds,
         overloaded=error_answer(429, message, (RETRY_SOON,)),
         refused=recorder.refused,
+        client_names=frozenset(settings.client_names),
     )
     return Listener(uvicorn_config(app, settings, stop_seconds), listening, context, traffic, settings.read_seconds)
+
+
+def build_plain_listener(app: ASGIApp, listening: socket.socket, settings: HttpSettings, recorder: Recorder) -> Listener:
+    """A server without TLS, for probes and metrics."""
+    traffic = Traffic(
+        limited=frozenset(),
+        max_in_flight=settings.max_in_flight,
+        read_seconds=settings.read_seconds,
+        overloaded=error_answer(429, "too many calls are being answered; call again", (RETRY_SOON,)),
+        refused=recorder.refused,
+    )
+    return Listener(uvicorn_config(app, settings, stop_seconds=0), listening, None, traffic, settings.read_seconds)
 
 
 def uvicorn_config(app: ASGIApp, settings: HttpSettings, stop_seconds: int) -> uvicorn.Config:

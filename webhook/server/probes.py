@@ -9,6 +9,9 @@ from starlette.types import Receive, Scope, Send
 from webhook.server.answers import Answer, text_answer
 from webhook.server.ports import Condition, Conditions
 
+#: What kubelet asks, which has no certificate to show.
+PROBES = frozenset(("/livez", "/healthz", "/readyz"))
+
 _MARKS = {"ok": "+", "degraded": "!", "failed": "-"}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.telemetry.log import DecisionRecord, EventLog, LineLog
-from webhook.telemetry.metrics import PrometheusRecorder
+from webhook.telemetry.metrics import PrometheusRecorder, written_out
 from webhook.telemetry.recorder import FAILURES, REFUSALS, SOURCES, Failure, ListRecorder, Phase, Recorder, Refusal, Source
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "Recorder",
     "Refusal",
     "Source",
+    "written_out",
 ]

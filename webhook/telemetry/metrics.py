@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -141,8 +141,7 @@ class PrometheusRecorder:
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """All metrics in the format that the Accept header asks for, and its content type."""
-        encode, content_type = choose_encoder(accept)
-        return encode(self.registry), content_type
+        return written_out(self.registry, accept)
 
     def _counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
         return Counter(f"fallgate_{name}", text, labels, registry=self.registry)
@@ -166,6 +165,12 @@ class PrometheusRecorder:
             self._good.labels(source)
             for result in ("good", "bad"):
                 self._loads.labels(source, result)
+
+
+def written_out(collector: Collector, accept: str) -> tuple[bytes, str]:
+    """What a collector has, in the format that the Accept header asks for, and its content type."""
+    encode, content_type = choose_encoder(accept)
+    return encode(cast(CollectorRegistry, collector)), content_type  # all that is asked of it is `collect`
 
 
 class _Watched(Collector):

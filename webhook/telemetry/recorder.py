@@ -24,6 +24,7 @@ Refusal: TypeAlias = Literal[
     "review",
     "timeout-parameter",
     "overloaded",
+    "client",
     "not-ready",
     "read-timeout",
     "http",
