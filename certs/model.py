@@ -101,7 +101,7 @@ def check_pair(pair: Pair, now: datetime, names: Sequence[str] = ()) -> Facts:
     is, would refuse it whatever authority they trust.
     """
     facts = check_halves(pair, now)
-    _check_for_clients(read_certificates(pair.certificate)[0], facts, names)
+    check_for_clients(read_certificates(pair.certificate)[0], names)
     return facts
 
 
@@ -139,16 +139,18 @@ def covers(certified: Sequence[str], name: str) -> bool:
         return asked in known or "*." + asked.partition(".")[2] in known
 
 
-def _check_for_clients(leaf: x509.Certificate, facts: Facts, names: Sequence[str]) -> None:
-    if not facts.names:
+def check_for_clients(leaf: x509.Certificate, names: Sequence[str]) -> None:
+    """Raises CertificateError when clients would refuse the certificate of a server with these names, whoever signed it."""
+    certified = _alternative_names(leaf)
+    if not certified:
         raise CertificateError(
             "the certificate has no subject alternative names, and the API server does not look at its common name: "
             "issue it with the DNS names that the API server calls"
         )
-    missing = [name for name in names if not covers(facts.names, name)]
+    missing = [name for name in names if not covers(certified, name)]
     if missing:
         raise CertificateError(
-            f"the certificate is for {', '.join(facts.names)}, but the server is called as {', '.join(missing)}: "
+            f"the certificate is for {', '.join(certified)}, but the server is called as {', '.join(missing)}: "
             "issue it with these subject alternative names too"
         )
     if not _is_for_servers(leaf):

@@ -82,7 +82,10 @@ def damage(folder: Path, how: str) -> str:
         key = (folder / "tls.key").read_bytes()
         issue_into(folder, ["localhost"], now=NOW)
         (folder / "tls.key").write_bytes(key)
-        return "the private key does not belong to the certificate"
+        return (
+            "the private key does not belong to the certificate: they are halves of two pairs, or the chain does not begin "
+            "with the server's own certificate"
+        )
     if how == "gone":
         (folder / "tls.key").unlink()
         return f"{folder}/tls.key: No such file or directory"
@@ -90,7 +93,7 @@ def damage(folder: Path, how: str) -> str:
         issue_into(folder, ["localhost"], now=NOW - timedelta(days=100), authority_valid_for=timedelta(days=3650))
         return f"the certificate has expired on {NOW - timedelta(days=10):%Y-%m-%dT%H:%M:%SZ}"
     (folder / "tls.key").write_bytes(b"half a ke")
-    return "no private key can be read from it"
+    return "the private key is not PEM: it has no line -----BEGIN PRIVATE KEY-----"
 
 
 @pytest.mark.parametrize("how", ["torn", "gone", "expired", "half"])
