@@ -1,8 +1,8 @@
 """The live comparison with Kubernetes' own libraries: `make parity`, or `python -m tests.oracle.parity`.
 
-Random selectors on random devices, then random clusters and claims. Every run has fresh ones: PARITY_SEED repeats a run,
-PARITY_EXPRESSIONS (200,000) and PARITY_CASES (20,000) say how many. Ends with 1 when something differs, with 2 when there is
-nobody to ask.
+Random selectors on random devices, random expressions of any type, then random clusters and claims. Every run has fresh ones:
+PARITY_SEED repeats a run, PARITY_EXPRESSIONS (200,000), PARITY_VALUES (50,000) and PARITY_CASES (20,000) say how many. Ends
+with 1 when something differs, with 2 when there is nobody to ask.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from tests.oracle.allocation import (
     unsound,
     world_of,
 )
-from tests.oracle.calls import calls
+from tests.oracle.calls import calls, selectors
 from tests.oracle.client import VERSION, Oracle, OracleMissing
 from tests.oracle.expressions import devices, expressions
 from tests.oracle.fleets import random_case
+from tests.oracle.mutations import devices_for, mutants
 from tests.oracle.ours import outcomes, selector_answer, to_device
 from tests.oracle.values import answers
 
@@ -50,12 +51,17 @@ def main() -> int:
     say(f"judge: k8s.io/dynamic-resource-allocation v{VERSION}; PARITY_SEED={seed}")
     try:
         with Oracle() as oracle:
-            selectors = compare_selectors(oracle, int(os.environ.get("PARITY_EXPRESSIONS", "200000")), seed)
-            allocations = compare_allocations(oracle, int(os.environ.get("PARITY_CASES", "20000")), seed)
+            found = compare_selectors(oracle, _number("EXPRESSIONS", 200_000), seed)
+            found += compare_values(oracle, _number("VALUES", 50_000), seed)
+            found += compare_allocations(oracle, _number("CASES", 20_000), seed)
     except OracleMissing as missing:
         say(f"no live comparison here: {missing}")
         return 2
-    return 1 if selectors or allocations else 0
+    return 1 if found else 0
+
+
+def _number(what: str, default: int) -> int:
+    return int(os.environ.get(f"PARITY_{what}", default))
 
 
 def say(text: str) -> None:
@@ -68,10 +74,13 @@ def say(text: str) -> None:
 
 
 def selector_questions(number: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Random selectors, each with three random devices."""
+    """Random selectors, each with three random devices: half by grammar, the others from the function table and by mutation."""
     rng = random.Random(seed + 1)
-    for i, text in enumerate(expressions(number, seed)):
-        yield {"id": i, "expression": text, "devices": devices(rng)}
+    styles = (expressions(number, seed), selectors(number, seed), mutants(number, seed))
+    for i in range(number):
+        style = rng.choice((0, 0, 1, 2))
+        text = next(styles[style])
+        yield {"id": i, "expression": text, "devices": devices_for(text, rng) if style == 2 else devices(rng)}
 
 
 def compare_selectors(oracle: Oracle, number: int, seed: int) -> int:

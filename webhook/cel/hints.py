@@ -65,6 +65,8 @@ def for_function(name: str) -> str:
 def for_call(node: Call, function: Function, types: Sequence[Type], *, member: bool) -> str:
     """For a call that no overload fits; `types` are those of the receiver, if there is one, and of the arguments."""
     nodes = (node.target, *node.args) if member and node.target is not None else node.args
+    if not nodes:
+        return ""
     if node.function in _COMPARISONS:
         return _comparison(_COMPARISONS[node.function], nodes, types)
     if node.function == "!_":

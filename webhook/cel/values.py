@@ -129,6 +129,14 @@ class OpaqueKey:
     value: object
 
 
+_UNHASHABLE: set[type] = {bytes, Semver}
+
+
+def register_unhashable(python_type: type) -> None:
+    """Values of a library's own class that Go cannot hash."""
+    _UNHASHABLE.add(python_type)
+
+
 def map_key(value: object) -> object:
     """How `value` is stored as the key of a map. What Go cannot hash ends the evaluation there, and here."""
     kind = type(value)
@@ -136,7 +144,7 @@ def map_key(value: object) -> object:
         return value
     if kind in (bool, UInt, float, type(None), Timestamp, Duration, TypeValue):
         return TypedKey(kind, value)
-    if kind is bytes or kind is Semver:
+    if kind in _UNHASHABLE:
         raise AbortedError(f"internal error: runtime error: hash of unhashable type {go_type(value)}")
     return OpaqueKey(value)
 

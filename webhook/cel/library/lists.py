@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from webhook.cel.equality import compare, equal_or_false, is_ordered
@@ -41,36 +41,39 @@ def _greater(one: Any, two: Any) -> bool:
         return False
 
 
-def _check_ordered(values: list[Any]) -> None:
-    if not all(map(is_ordered, values)):
-        raise no_such_overload()
+def _each_ordered(values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        if not is_ordered(value):
+            raise no_such_overload()
+        yield value
 
 
 def _is_sorted(values: list[Any]) -> bool:
-    _check_ordered(values)
-    return not any(_greater(one, two) for one, two in itertools.pairwise(values))
+    return not any(_greater(one, two) for one, two in itertools.pairwise(_each_ordered(values)))
 
 
 def _min(values: list[Any]) -> Any:
-    if not values:
-        raise EvaluationError("min called on empty list")
-    _check_ordered(values)
-    best = values[0]
-    for value in values[1:]:
+    ordered = _each_ordered(values)
+    best = _first(ordered, "min")
+    for value in ordered:
         if _greater(best, value):
             best = value
     return best
 
 
 def _max(values: list[Any]) -> Any:
-    if not values:
-        raise EvaluationError("max called on empty list")
-    _check_ordered(values)
-    best = values[0]
-    for value in values[1:]:
+    ordered = _each_ordered(values)
+    best = _first(ordered, "max")
+    for value in ordered:
         if _greater(value, best):
             best = value
     return best
+
+
+def _first(values: Iterator[Any], name: str) -> Any:
+    for value in values:
+        return value
+    raise EvaluationError(f"{name} called on empty list")
 
 
 def _sum_ints(values: list[Any]) -> int:

@@ -11,7 +11,7 @@ from webhook.cel.equality import register_strict
 from webhook.cel.library.table import Function, Overload, held_by
 from webhook.cel.library.url import parse_request_uri
 from webhook.cel.types import FORMAT, STRING, list_of, optional_of
-from webhook.cel.values import NONE, Absent, Optional, register_type
+from webhook.cel.values import NONE, Absent, Optional, register_type, register_unhashable
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = _LABEL + "(\\." + _LABEL + ")*"
@@ -61,6 +61,7 @@ class FormatValue:
 
 register_type(FormatValue, FORMAT.name)
 register_strict(FormatValue)
+register_unhashable(FormatValue)
 held_by(FORMAT, FormatValue)
 
 
@@ -69,12 +70,12 @@ def _regex_error(rule: str, pattern: str, *examples: str) -> str:
     return f"{rule} (e.g. {quoted}, regex used for validation is '{pattern}')"
 
 
-def _too_long(text: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(text.encode("utf-8", "surrogatepass")) > limit else []
+def _too_long(text: str, limit: int, unit: str = "bytes") -> list[str]:
+    return [f"must be no more than {limit} {unit}"] if len(text.encode("utf-8", "surrogatepass")) > limit else []
 
 
 def _label(text: str) -> list[str]:
-    problems = _too_long(text, 63)
+    problems = _too_long(text, 63, "characters")
     if not re.fullmatch(_LABEL, text):
         if re.fullmatch(_SUBDOMAIN, text):
             problems.append("must not contain dots")
@@ -83,15 +84,15 @@ def _label(text: str) -> list[str]:
     return problems
 
 
-def _subdomain(text: str) -> list[str]:
-    problems = _too_long(text, 253)
+def _subdomain(text: str, unit: str = "characters") -> list[str]:
+    problems = _too_long(text, 253, unit)
     if not re.fullmatch(_SUBDOMAIN, text):
         problems.append(_regex_error(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
     return problems
 
 
 def _label_1035(text: str) -> list[str]:
-    problems = _too_long(text, 63)
+    problems = _too_long(text, 63, "characters")
     if not re.fullmatch(_LABEL_1035, text):
         problems.append(_regex_error(_LABEL_1035_RULE, _LABEL_1035, "my-name", "abc-123"))
     return problems
@@ -105,7 +106,9 @@ def _qualified_name(text: str) -> list[str]:
         return [f"{error} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     problems = []
     if slash:
-        problems = ["prefix part must be non-empty"] if not prefix else [f"prefix part {p}" for p in _subdomain(prefix)]
+        problems = (
+            ["prefix part must be non-empty"] if not prefix else [f"prefix part {p}" for p in _subdomain(prefix, "bytes")]
+        )
     return problems + [f"name part {found}" for found in _name(name)]
 
 

@@ -14,7 +14,7 @@ import re2
 from webhook.cel.library.go_patterns import PatternError, translated
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import BOOL, INT, STRING, list_of
-from webhook.cel.values import EvaluationError, TypeValue, no_such_overload
+from webhook.cel.values import EvaluationError, Optional, TypeValue, no_such_overload
 
 
 def _options() -> Any:
@@ -168,12 +168,20 @@ OLDER: tuple[Function, ...] = (
 WITH_PATTERN: dict[str, Callable[..., Any]] = {"matches": _found, "find": _first, "findAll": _all}
 
 
+def _native(value: Any) -> Any:
+    """What Go has behind a value. Here, and only here, a type passes for its name and an optional value for what it holds."""
+    while type(value) is Optional:
+        value = value.value
+    return value.name if type(value) is TypeValue else value
+
+
 def with_pattern(function: str, pattern: str) -> Callable[..., Any]:
     """`function` for one pattern, testing the types of its other arguments. PatternError when it is none."""
     search, kept = WITH_PATTERN[function], _kept(pattern)
 
     def call(text: Any, *rest: Any) -> Any:
-        text = text.name if type(text) is TypeValue else text  # a type passes for its name here, and only here
+        if type(text) is not str or rest:
+            text, rest = _native(text), tuple(map(_native, rest))
         if type(text) is not str or not all(type(number) is int for number in rest):
             raise no_such_overload()
         return search(kept or _read(pattern), text, *rest)
