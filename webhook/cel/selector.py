@@ -43,6 +43,8 @@ from webhook.cel.values import (
 from webhook.model.device import Device
 
 _CACHED_SELECTORS = 2_048
+_CACHED_LONG_SELECTORS = 64  # of 10 KiB each takes some 200 KiB when it is compiled
+_LONG = 1_000
 _CACHED_PROGRAMS = 64
 _DEEPEST_CLOSURES = 120  # deeper trees are evaluated by their plan, which needs no stack
 _STEPS_PER_COST = 4  # what a counted evaluation takes for each unit of cost, in the time of closures' steps
@@ -188,13 +190,14 @@ def _internal_error(error: Exception) -> CelError:
 def compile_selector(text: str, *, minor: int = NEWEST, gates: Collection[str] = ()) -> Selector | tuple[CompileProblem, ...]:
     """The selector that `text` spells in a minor version of Kubernetes with these feature gates on, or what is wrong with it.
 
-    Never raises. Both outcomes are remembered.
+    Never raises. Both outcomes are remembered, those of the texts that were asked last: 2,048 texts of ordinary length, which
+    take 3 KiB each, and 64 long ones.
     """
-    return _compiled(text, dialect_of(minor, gates))
+    remembered = _compiled if len(text) <= _LONG else _compiled_long
+    return remembered(text, dialect_of(minor, gates))
 
 
-@lru_cache(maxsize=_CACHED_SELECTORS)
-def _compiled(text: str, dialect: Dialect) -> Selector | tuple[CompileProblem, ...]:
+def _compile_safely(text: str, dialect: Dialect) -> Selector | tuple[CompileProblem, ...]:
     try:
         return _compile(text, dialect)
     except ExpressionError as error:
@@ -205,6 +208,10 @@ def _compiled(text: str, dialect: Dialect) -> Selector | tuple[CompileProblem, .
         return (CompileProblem(error.message, 1, 1),)
     except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
         return (CompileProblem(_internal_error(error).message, 1, 1),)
+
+
+_compiled = lru_cache(maxsize=_CACHED_SELECTORS)(_compile_safely)
+_compiled_long = lru_cache(maxsize=_CACHED_LONG_SELECTORS)(_compile_safely)
 
 
 def _compile(text: str, dialect: Dialect) -> Selector:
