@@ -73,9 +73,9 @@ class FleetSets:
     @property
     def everything(self) -> Bits:
         """All devices."""
+        self._catch_up()
         if self._everything is None:
-            packed = b"".join([everything(pool).to_bytes(width(pool), "little") for pool in self.pools])
-            self._everything = int.from_bytes(packed, "little")
+            self._everything = int.from_bytes(b"".join(map(_all_of, self.pools)), "little")
         return self._everything
 
     @property
@@ -87,10 +87,7 @@ class FleetSets:
 
     def of(self, selector: Selector) -> FleetSet | None:
         """What a selector says of all devices; None when it takes more than MOST_STEPS to find out."""
-        before = self._before
-        if before is not None:
-            self._carry_over(before)
-            self._before = None
+        self._catch_up()
         found: FleetSet | None = remembered(self._sets, key_of(selector), lambda: self._asked(selector), LIMIT)
         return found
 
@@ -113,14 +110,33 @@ class FleetSets:
             errors.append(found.packed[1])
         return FleetSet(selector, b"".join(matches), b"".join(errors), steps)
 
+    def _catch_up(self) -> None:
+        before = self._before
+        if before is not None:
+            self._carry_over(before)
+            self._before = None
+
     def _carry_over(self, before: FleetSets) -> None:
-        parts = tuple(_parts(before, self.pools))
+        head = _common(before.pools, self.pools)
+        tail = min(_common(before.pools[::-1], self.pools[::-1]), len(before.pools) - head, len(self.pools) - head)
+        was, now = before.pools[head : len(before.pools) - tail], self.pools[head : len(self.pools) - tail]
+        if [*map(width, was)] == [*map(width, now)]:
+            self._starts = before.starts
+        parts = tuple(_parts(before, was, now, head))
         if sum(isinstance(part, Pool) for part in parts) > _FEW:
             return
+        if before._everything is not None:
+            old_bytes = before._everything.to_bytes(before.starts[-1], "little")
+            pieces = [_all_of(part) if isinstance(part, Pool) else old_bytes[slice(*part)] for part in parts]
+            self._everything = int.from_bytes(b"".join(pieces), "little")
         for key, old in list(before._sets.items()):
             made = _joined(old, parts) if old is not None else None
             if made is not None:
                 self._sets[key] = made
+
+
+def _all_of(pool: Pool) -> bytes:
+    return everything(pool).to_bytes(width(pool), "little")
 
 
 def _joined(old: FleetSet, parts: tuple[_Part, ...]) -> FleetSet | None:
@@ -143,28 +159,28 @@ def _joined(old: FleetSet, parts: tuple[_Part, ...]) -> FleetSet | None:
     return FleetSet(old.selector, b"".join(matches), b"".join(errors), steps)
 
 
-def _parts(before: FleetSets, pools: Sequence[Pool]) -> Iterator[_Part]:
-    """`pools` as runs of those before, and others."""
-    old, starts = before.pools, before.starts
-    head = _common(old, pools)
-    tail = min(_common(old[::-1], pools[::-1]), len(old) - head, len(pools) - head)
-    if head:
-        yield starts[0], starts[head]
-    places = {id(old[index]): index for index in range(head, len(old) - tail)}
-    first = last = -1
-    for pool in pools[head : len(pools) - tail]:
+def _parts(before: FleetSets, was: Sequence[Pool], now: Sequence[Pool], head: int) -> Iterator[_Part]:
+    """The pools that are there now as runs of those before, and others. `was` became `now` behind the `head` first ones."""
+    starts = before.starts
+    places = {id(pool): head + index for index, pool in enumerate(was)}
+    first, last = 0, head - 1  # a run from one pool to another; none when it begins behind its end
+    for pool in now:
         place = places.get(id(pool), -1)
-        if place != last + 1 or first < 0:
-            if first >= 0:
-                yield starts[first], starts[last + 1]
-            first = place
-        last = place
+        if place >= 0 and place == last + 1:
+            last = place
+            continue
+        if first <= last:
+            yield starts[first], starts[last + 1]
+        first, last = (place, place) if place >= 0 else (0, -1)
         if place < 0:
             yield pool
-    if first >= 0:
+    end = head + len(was)
+    if last + 1 == end and first <= last:
+        yield starts[first], starts[-1]
+        return
+    if first <= last:
         yield starts[first], starts[last + 1]
-    if tail:
-        yield starts[len(old) - tail], starts[-1]
+    yield starts[end], starts[-1]
 
 
 def _common(one: Sequence[Pool], other: Sequence[Pool]) -> int:
