@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from webhook.rulekit.catalog import Catalog
 from webhook.rulekit.compatibility_text import (
     Wanted,
     as_annotation,
     declared_words,
-    entries_for,
     in_words,
     listed,
     shortest_declaration,
     undeclared_words,
 )
 from webhook.rulekit.declared import SHAPES_ANNOTATION, UNDECLARED, WHEN_ANNOTATION, Declared, Level, statement_of
-from webhook.rulekit.shape import EVERY, Shape
+from webhook.rulekit.shape import Shape
+
+NO_CATALOG = Catalog(())
 
 
 def shape(**counts: int) -> Shape:
@@ -66,35 +68,14 @@ def test_words(items: list[str], expected: str) -> None:
     assert in_words(items) == expected
 
 
-@pytest.mark.parametrize(
-    ("shapes", "expected"),
-    [
-        ([shape(a=1)], ("a",)),
-        ([shape(a=2)], ("2x a",)),
-        ([shape(a=EVERY)], ("*x a",)),
-        ([shape(a=3), shape(a=1), shape(a=2)], ("1-3x a",)),
-        ([shape(a=1), shape(a=3), shape(a=4)], ("a", "3-4x a")),
-        ([shape(a=1), shape(a=EVERY)], ("*x a",)),
-        ([shape(a=3), shape(a=EVERY)], ("*x a",)),
-        ([shape(b=1), shape(a=1)], ("b", "a")),
-        ([shape(a=1, b=2)], ("a + 2x b",)),
-        ([shape(a=EVERY, b=EVERY)], ("*x a + *x b",)),
-        ([shape(a=1, b=1), shape(c=1)], ("c", "a + b")),
-        ([Shape((("?x/NVIDIA A100, 40GB [x]*", 2),))], ("2x ?x/NVIDIA A100? 40GB ?x]?",)),
-    ],
-)
-def test_the_fewest_entries(shapes: list[Shape], expected: tuple[str, ...]) -> None:
-    assert entries_for(shapes) == expected
-
-
 def test_what_is_declared_stays_as_it_was_written_and_what_is_missing_follows() -> None:
     wanted = [Wanted(declared("h100-*, 2x a100"), (shape(t4=1), shape(t4=2)))]
-    assert shortest_declaration(wanted, "pod") == "h100-*, 2x a100, 1-2x t4"
+    assert shortest_declaration(wanted, "pod", NO_CATALOG) == "h100-*, 2x a100, 1-2x t4"
 
 
 def test_what_was_declared_further_off_is_repeated() -> None:
     wanted = [Wanted(declared("h100", "namespace"), (shape(t4=1),)), Wanted(declared("h100", "namespace"), (shape(t4=1),))]
-    assert shortest_declaration(wanted, "pod") == "h100, t4"
+    assert shortest_declaration(wanted, "pod", NO_CATALOG) == "h100, t4"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +88,7 @@ def test_what_was_declared_further_off_is_repeated() -> None:
     ],
 )
 def test_additions_take_over_the_scope_of_what_they_add_to(text: str, level: Level, expected: str) -> None:
-    assert shortest_declaration([Wanted(declared(text, level), (shape(t4=1),))], "pod") == expected
+    assert shortest_declaration([Wanted(declared(text, level), (shape(t4=1),))], "pod", NO_CATALOG) == expected
 
 
 def test_two_requests_with_scopes_of_their_own() -> None:
@@ -117,14 +98,14 @@ def test_two_requests_with_scopes_of_their_own() -> None:
         Wanted(declared("gpu: h100, nic: x"), (shape(t4=1),)),
         Wanted(Declared(nic, "pod", "Pod p"), (shape(y=1), shape(t4=1))),
     ]
-    assert shortest_declaration(wanted, "pod") == "gpu: h100, nic: x, gpu: t4, nic: y, nic: t4"
+    assert shortest_declaration(wanted, "pod", NO_CATALOG) == "gpu: h100, nic: x, gpu: t4, nic: y, nic: t4"
 
 
 def test_a_suggestion_is_bounded() -> None:
     wanted = [Wanted(UNDECLARED, tuple(shape(**{f"m{i}": 1}) for i in range(40)))]
-    assert shortest_declaration(wanted, "pod").endswith("m30, m31, and 8 more")
+    assert shortest_declaration(wanted, "pod", NO_CATALOG).endswith("m30, m31, and 8 more")
     wanted = [Wanted(UNDECLARED, tuple(shape(**{f"m{i}": 1}) for i in range(32)))]
-    assert shortest_declaration(wanted, "pod").endswith("m30, m31")
+    assert shortest_declaration(wanted, "pod", NO_CATALOG).endswith("m30, m31")
 
 
 def test_the_annotation_can_be_pasted() -> None:
@@ -139,6 +120,6 @@ def test_what_is_added_for_one_request_does_not_loosen_another() -> None:
         Wanted(far, (shape(h100=1),), "b/gpu: "),
         Wanted(UNDECLARED, (shape(t4=1),), "c/gpu: "),
     ]
-    assert shortest_declaration(wanted, "pod") == "claim/gpu: 2x a100, b/gpu: 2x *, b/gpu: h100, c/gpu: t4"
+    assert shortest_declaration(wanted, "pod", NO_CATALOG) == "claim/gpu: 2x a100, b/gpu: 2x *, b/gpu: h100, c/gpu: t4"
     plain = [Wanted(declared("2x a100"), ()), Wanted(far, (shape(h100=1),), "b/gpu: ")]
-    assert shortest_declaration(plain, "pod") == "2x a100, 2x *, h100"
+    assert shortest_declaration(plain, "pod", NO_CATALOG) == "2x a100, 2x *, h100"

@@ -15,7 +15,7 @@ from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import ALL, Alternative, Claim, ClaimSpec, ClaimTemplate, Request
 from webhook.model.device import Device
 from webhook.model.pointer import field_path
-from webhook.rulekit.catalog import catalog_for
+from webhook.rulekit.catalog import Catalog, catalog_for
 from webhook.rulekit.certainty import error_is_certain
 from webhook.rulekit.compatibility import allocated_uncovered, uncovered
 from webhook.rulekit.declared import Declared, declared_for
@@ -101,6 +101,7 @@ class Explanation:
     unresolved: tuple[str, ...]
     nodes: int
     all_nodes: int
+    catalog: Catalog
 
 
 def explain(asked: Asked, fleet: Fleet, policies: PolicySet, now: datetime) -> Explanation | None:
@@ -120,6 +121,7 @@ def explain(asked: Asked, fleet: Fleet, policies: PolicySet, now: datetime) -> E
         unresolved=tuple(_unresolved(view)),
         nodes=view.feasible.bit_count(),
         all_nodes=fleet.nodes.all.bit_count(),
+        catalog=catalog_for(policies),
     )
 
 

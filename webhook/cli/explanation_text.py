@@ -146,7 +146,7 @@ def _advice(explanation: Explanation) -> Text:
     level: Level = "pod" if isinstance(explanation.subject, Pod | Workload) else "claim"
     whose = {"Pod": "the pod's", "Workload": "the pod template's"}.get(subject_kind(explanation.subject), "its")
     text = Text(f"\n  if the program runs on all of them, add to {whose} annotations:")
-    return text.append(f"\n    {as_annotation(shortest_declaration(wanted, level))}", "cyan")
+    return text.append(f"\n    {as_annotation(shortest_declaration(wanted, level, explanation.catalog))}", "cyan")
 
 
 def _missing(explained: ExplainedRequest) -> Iterator[Shape]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -171,6 +171,16 @@ class Catalog:
         # Names of families may be spelt as the driver spells the attribute, see `fits`.
         named = (pattern, pattern.lower())
         return any(spelling.value_in(named[spelling.attribute != ""]) is not None for spelling in self._spellings)
+
+    def fits_only(self, glob: str, models: Collection[str]) -> bool:
+        """Whether a glob means all of these models, and no other that the catalog can name."""
+        others = self._fixed.difference(models)
+        families = [spelling.glob for spelling in self._spellings if spelling.attribute]
+        return (
+            all(self.fits(glob, model) for model in models)
+            and not any(self.fits(glob, other) for other in others)
+            and not any(could_share_a_name(glob, family) for family in families)
+        )
 
     def suggest(self, name: str) -> tuple[str, ...]:
         """At most three names or aliases that look like `name`, the nearest first."""

@@ -85,7 +85,7 @@ def remedy(view: View, verdicts: Sequence[Verdict]) -> str:
     return "\n".join(
         (
             f"if the program handles it, add to {_place(view)}:",
-            f"  {as_annotation(shortest_declaration(wanted, level))}",
+            f"  {as_annotation(shortest_declaration(wanted, level, catalog))}",
             f"otherwise {_way_out([item for item in verdicts if item.uncovered])}",
         )
     )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from webhook.rulekit.catalog import Catalog
+from webhook.rulekit.declaration_writing import entries_for
 from webhook.rulekit.declared import SHAPES_ANNOTATION, Declared, Level
-from webhook.rulekit.shape import EVERY, Shape
+from webhook.rulekit.shape import Shape
 
 #: Shapes that are spelt out in one line, and entries in one suggestion; what is beyond is counted.
 MOST_SHAPES, MOST_ENTRIES = 8, 32
-
-_SEPARATORS = re.compile(r"[,+*\[\n\r\t]")
 
 
 def undeclared_words(who: str, shapes: Sequence[Shape], declared: Declared, own: Level) -> str:
@@ -58,7 +57,7 @@ class Wanted:
     scope: str = ""
 
 
-def shortest_declaration(wanted: Iterable[Wanted], level: Level) -> str:
+def shortest_declaration(wanted: Iterable[Wanted], level: Level, catalog: Catalog) -> str:
     """The shortest text that declares all of it at `level`: what is declared, as it was written, and what is missing.
 
     What was declared further off is repeated, because a nearer declaration takes its place. Where all that is declared about
@@ -77,7 +76,7 @@ def shortest_declaration(wanted: Iterable[Wanted], level: Level) -> str:
         scope = near[0].scope if near and all(entry.scope for entry in near) else own
         added.setdefault(scope, []).extend(item.missing)
     for scope, shapes in added.items():
-        texts.update(dict.fromkeys(f"{scope}{text}" for text in entries_for(dict.fromkeys(shapes))))
+        texts.update(dict.fromkeys(f"{scope}{text}" for text in entries_for(shapes, catalog)))
     parts = list(texts)
     return ", ".join(parts[:MOST_ENTRIES]) + (f", and {len(parts) - MOST_ENTRIES} more" if len(parts) > MOST_ENTRIES else "")
 
@@ -85,40 +84,3 @@ def shortest_declaration(wanted: Iterable[Wanted], level: Level) -> str:
 def as_annotation(declaration: str) -> str:
     """The annotation, quoted so that it can be pasted into YAML."""
     return f"{SHAPES_ANNOTATION}: {json.dumps(declaration, ensure_ascii=False)}"
-
-
-def entries_for(shapes: Iterable[Shape]) -> tuple[str, ...]:
-    """The fewest entries that cover these shapes and no others: consecutive counts of one model become a range, and `*x`
-    stands for all of them."""
-    counts: dict[str, list[int]] = {}
-    texts: list[str] = []
-    mixed: list[str] = []
-    for shape in shapes:
-        if len(shape.parts) == 1:
-            counts.setdefault(shape.models[0], []).append(shape.parts[0][1])
-        else:
-            mixed.append(" + ".join(_entry(model, count, count) for model, count in shape.parts))
-    for model, found in counts.items():
-        ranges = [(EVERY, EVERY)] if EVERY in found else _ranges(sorted(found))
-        texts.extend(_entry(model, low, high) for low, high in ranges)
-    return (*texts, *mixed)
-
-
-def _ranges(counts: list[int]) -> list[tuple[int, int]]:
-    ranges: list[tuple[int, int]] = []
-    for count in counts:
-        if ranges and ranges[-1][1] + 1 == count:
-            ranges[-1] = (ranges[-1][0], count)
-        else:
-            ranges.append((count, count))
-    return ranges
-
-
-def _entry(model: str, low: int, high: int) -> str:
-    # A product name may hold what separates entries: a `?` there stands for any character.
-    name = _SEPARATORS.sub("?", model)
-    if low == EVERY:
-        return f"*x {name}"
-    if low == high == 1:
-        return name
-    return f"{low}x {name}" if low == high else f"{low}-{high}x {name}"
