@@ -20,7 +20,6 @@ from webhook.cel.values import (
     map_key,
     no_such_overload,
 )
-from webhook.model.semver import Semver
 
 
 def selection(operand: Closure, name: str) -> Closure:
@@ -102,9 +101,10 @@ def membership(value: Closure, elements: list[Any]) -> Closure:
         kind = type(wanted)
         if kind is str:
             return wanted in texts
-        if kind is Semver or kind is bytes:
-            map_key(wanted)  # says so
-        return kind in _HASHED and (kind, wanted) in others
+        if kind in _HASHED:
+            return (kind, wanted) in others
+        map_key(wanted)  # says what Go cannot hash
+        return False
 
     return run
 

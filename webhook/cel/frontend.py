@@ -219,7 +219,11 @@ class _Builder:
         return FieldValue(_place(colon), _field(name), value.node, len(children) == 4), value.nesting
 
     def dot_ident_arg(self, children: Children) -> Parsed:
-        return self.ident_arg(children[1:])
+        _, name, opening, *rest = children  # no macro is written with a dot in front
+        args = _arguments(rest)
+        if name in _RESERVED:
+            _fail(f"reserved identifier: {name}", name)
+        return Parsed(call(_place(opening), str(name), *(argument.node for argument in args)), _bracketed(args))
 
     def dot_ident(self, children: Children) -> Parsed:
         name = children[1]

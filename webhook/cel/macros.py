@@ -61,8 +61,10 @@ def _fold(at: Position, macro: str, range_: Node, variables: tuple[str, str], lo
 
 def _one_variable(args: Args) -> tuple[str, str]:
     name = args[0]
-    if not isinstance(name, Ident) or name.absolute:
+    if not isinstance(name, Ident):
         raise ExpressionError(problem("argument must be a simple name", args[0].at))
+    if name.absolute:
+        return f".{name.name}", ""  # a variable that nothing can refer to
     if name.name in _RESERVED:
         raise ExpressionError(problem("iteration variable overwrites accumulator variable", args[0].at))
     return name.name, ""
@@ -124,7 +126,8 @@ def _transform_list(at: Position, target: Node, args: Args) -> Node:
 
 
 def _transform_map(at: Position, target: Node, args: Args) -> Node:
-    key = ident(at, _one_variable(args)[0])
+    name = args[0]
+    key = ident(at, name.name) if isinstance(name, Ident) and not name.absolute else name
     return _insert(at, target, _two_variables(args), args[2] if len(args) == 4 else None, key, args[-1])
 
 

@@ -75,7 +75,8 @@ def _selects_from_inner(checked: Checked, node: Node) -> bool:
 
 
 def _is_optional(checked: Checked, node: Node) -> bool:
-    return is_optional(checked.types[node]) or is_dyn(checked.types[node])
+    type_ = checked.types.get(node)  # a part of a qualified name has none
+    return type_ is not None and (is_optional(type_) or is_dyn(type_))
 
 
 def _operand(node: Node) -> Node | None:

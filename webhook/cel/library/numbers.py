@@ -8,7 +8,7 @@ import re
 _LARGE_EXPONENT = 6
 _DIGITS, _HEX = r"[0-9](?:_?[0-9])*", r"[0-9a-f](?:_?[0-9a-f])*"
 _FLOAT = re.compile(
-    rf"[+-]?(?:inf(?:inity)?|nan|(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?"
+    rf"nan|[+-]?(?:inf(?:inity)?|(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?"
     rf"|0x_?(?:{_HEX}\.?(?:{_HEX})?|\.{_HEX})p[+-]?{_DIGITS})",
     re.IGNORECASE,
 )
