@@ -7,7 +7,7 @@ all of it is what this would write.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +94,12 @@ def main() -> None:
         helm = built()[-1]
     except ProgramMissing as missing:
         sys.exit(str(missing))
-    files = [*packs(), *manifests(helm)]
-    files += [(GOLDEN / f"{name}.yaml", golden(helm, name, values)) for name, values in value_sets().items()]
+    _write(packs())  # before anything is rendered from them
+    _write(manifests(helm))
+    _write((GOLDEN / f"{name}.yaml", golden(helm, name, values)) for name, values in value_sets().items())
+
+
+def _write(files: Iterable[tuple[Path, str]]) -> None:
     for path, text in files:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
