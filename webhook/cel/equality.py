@@ -6,6 +6,7 @@ These are hot paths. Comparing containers takes steps off the frame, because sha
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from webhook.cel.values import (
@@ -56,6 +57,57 @@ def equal_or_false(frame: list[Any], left: Any, right: Any) -> bool:
 
 
 def _equal(left: Any, right: Any, frame: list[Any]) -> bool:
+    """Any two values. How deeply they nest does not matter: nothing here calls itself."""
+    waiting: list[Iterator[tuple[Any, Any]]] = []  # what is left of the containers around
+    held = False  # by an optional value
+    pair: tuple[Any, Any] | None = (left, right)
+    while pair is not None:
+        one, two = pair
+        if type(one) is Optional and type(two) is Optional:
+            pair, held = (one.value, two.value), True
+            continue
+        if _are_containers(one, two):
+            if len(one) != len(two):
+                return False
+            take(frame, 3 + len(one) // 4)
+            waiting.append(zip(one, two, strict=True) if type(one) is list else _values(one, two))
+        elif two is MISSING or not _equal_parts(one, two, held=held, inside=bool(waiting)):
+            return False
+        pair, held = _next(waiting), False
+    return True
+
+
+def _are_containers(left: Any, right: Any) -> bool:
+    kind, other = type(left), type(right)
+    return (kind is list and other is list) or (kind in _MAPS and other in _MAPS)
+
+
+def _values(left: dict[Any, Any], right: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """The values of the same keys, MISSING where the right has none."""
+    return ((value, find(right, key_value(key))) for key, value in left.items())
+
+
+def _next(waiting: list[Iterator[tuple[Any, Any]]]) -> tuple[Any, Any] | None:
+    while waiting:
+        pair = next(waiting[-1], None)
+        if pair is not None:
+            return pair
+        waiting.pop()
+    return None
+
+
+def _equal_parts(left: Any, right: Any, *, held: bool, inside: bool) -> bool:
+    """Two values that hold no others. Inside containers an error does not count as a difference."""
+    try:
+        # What optional values hold asks its own type at once: null is no exception there.
+        return _equal_strict(left, right) if held and type(left) in _STRICT else _equal_plain(left, right)
+    except EvaluationError:
+        if inside:
+            return True
+        raise
+
+
+def _equal_plain(left: Any, right: Any) -> bool:
     kind, other = type(left), type(right)
     if kind in _NUMBERS and other in _NUMBERS:
         return _equal_numbers(left, right)
@@ -63,20 +115,9 @@ def _equal(left: Any, right: Any, frame: list[Any]) -> bool:
         return left is right
     if kind in _STRICT:
         return _equal_strict(left, right)
-    if kind is list and other is list:
-        return _equal_lists(left, right, frame)
-    if kind in _MAPS and other in _MAPS:
-        return _equal_maps(left, right, frame)
-    if kind is Optional:
-        return other is Optional and _equal_inside(left.value, right.value, frame)
     if kind is Absent:
         return right is NONE
     return kind is other and bool(left == right)
-
-
-def _equal_inside(left: Any, right: Any, frame: list[Any]) -> bool:
-    """What optional values hold asks its own type at once: null is no exception there."""
-    return _equal_strict(left, right) if type(left) in _STRICT else _equal(left, right, frame)
 
 
 def _equal_strict(left: Any, right: Any) -> bool:
@@ -91,32 +132,6 @@ def _equal_numbers(left: Any, right: Any) -> bool:
     if type(left) is float or type(right) is float:
         return not (math.isnan(left) or math.isnan(right)) and _compare_with_float(left, right) == 0
     return int(left) == int(right)
-
-
-def _equal_lists(left: list[Any], right: list[Any], frame: list[Any]) -> bool:
-    if len(left) != len(right):
-        return False
-    take(frame, 3 + len(left) // 4)
-    return all(_equal_or_error(a, b, frame) for a, b in zip(left, right, strict=True))
-
-
-def _equal_maps(left: dict[Any, Any], right: dict[Any, Any], frame: list[Any]) -> bool:
-    if len(left) != len(right):
-        return False
-    take(frame, 3 + len(left) // 4)
-    for key, value in left.items():
-        other = find(right, key_value(key))
-        if other is MISSING or not _equal_or_error(value, other, frame):
-            return False
-    return True
-
-
-def _equal_or_error(left: Any, right: Any, frame: list[Any]) -> bool:
-    """Inside containers an error does not count as a difference."""
-    try:
-        return _equal(left, right, frame)
-    except EvaluationError:
-        return True
 
 
 def compare(left: Any, right: Any, operator: str) -> int:
