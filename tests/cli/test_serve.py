@@ -49,9 +49,7 @@ def test_the_environment_fills_in_what_the_command_line_leaves_out(
 def test_settings_that_are_missing_are_bad_usage(run: Any, served: list[Settings]) -> None:
     result = run("serve", "--fleet", "fleet")
     assert result.exit_code == 2
-    assert result.stderr == (
-        "error: --policies DIR is missing: folder of policy files\n--certs DIR is missing: folder with tls.crt and tls.key\n"
-    )
+    assert result.stderr == "error: --policies DIR is missing: folder of policy files\n"
     assert served == []
 
 
@@ -89,7 +87,7 @@ def test_certificates_that_cannot_be_read_are_bad_input(run: Any, folder: Path) 
     (folder / "x.pem").write_text("nothing")
     result = run("certs", "show", "x.pem")
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: x.pem: no certificate can be read from it")
+    assert result.stderr == "error: x.pem: the certificate is not PEM: it has no line -----BEGIN CERTIFICATE-----\n"
     (folder / "empty").mkdir()
     assert run("certs", "show", "empty").stderr == "error: empty/tls.crt: No such file or directory\n"
     (folder / "file").write_text("")

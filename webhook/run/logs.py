@@ -27,6 +27,10 @@ class LogLock:
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115 - it is kept as long as the process lives
 
+    def close(self) -> None:
+        """Nobody writes any more."""
+        self._file.close()
+
     def around(self, sink: BinaryIO) -> BinaryIO:
         """A sink whose every write is whole and its own."""
         return cast(BinaryIO, _Alone(sink, self._file.fileno()))
