@@ -7,14 +7,14 @@ that it is asked a few times and not once for each device.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import count
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from webhook.cel import Reference, Selector
-from webhook.fleet.memo import remembered
 from webhook.fleet.pool import Pool
+from webhook.model.device import Attribute
 
 #: Columns that are told apart; those of a cluster in which every pool differs in an attribute are at most as many as pools.
 _COLUMNS: Final = 8_192
@@ -27,6 +27,7 @@ Reads: TypeAlias = "tuple[tuple[str, str], ...]"
 Likeness: TypeAlias = "tuple[int, ...]"
 
 _numbers = count()
+_seen: dict[tuple[int, ...], tuple[int, list[Any]]] = {}
 _FIELDS: Final = {"sharable": attrgetter("sharable"), "unreadable": attrgetter("unreadable")}
 
 
@@ -52,23 +53,43 @@ def likeness(pool: Pool, reads: Reads) -> Likeness:
 
     Remembered on the pool.
     """
-    known: Likeness | None = pool.memo.get(reads)
+    memo = pool.memo
+    known: Likeness | None = memo.get(reads)
     if known is None:
-        known = tuple([remembered(pool.memo, read, partial(_number_of, pool, *read), POOL_LIMIT) for read in reads])
-        pool.memo[reads] = known
+        numbers: list[int] = []
+        for read in reads:
+            number = memo.get(read)
+            if number is None:
+                number = memo[read] = _number_of(pool, *read)
+            numbers.append(number)
+        if len(memo) >= POOL_LIMIT:
+            memo.clear()
+        known = memo[reads] = tuple(numbers)
     return known
 
 
 def _number_of(pool: Pool, kind: str, name: str) -> int:
+    """The number of a column: what every device says there."""
+    held: list[Any]
     if kind == "attribute":
         held = [device.attributes.get(name) for device in pool.devices]
-        # The kind is a part of it: to Python, True is 1.
-        return _number(tuple([None if item is None else (item.kind, item.value) for item in held]))
-    if kind == "capacity":
-        return _number(tuple([device.capacity.get(name) for device in pool.devices]))
-    if kind == "driver":
-        return _number((pool.driver,))
-    return _number(tuple(map(_FIELDS[kind], pool.devices)))
+    elif kind == "capacity":
+        held = [device.capacity.get(name) for device in pool.devices]
+    elif kind == "driver":
+        held = [pool.driver]
+    else:
+        held = list(map(_FIELDS[kind], pool.devices))
+    # The same objects say the same, and mostly they are the same: then nothing has to be compared.
+    ids = tuple(map(id, held))
+    seen = _seen.get(ids)
+    if seen is not None:
+        return seen[0]
+    # The kind is a part of it: to Python, True is 1.
+    number = _number(tuple([(item.kind, item.value) if isinstance(item, Attribute) else item for item in held]))
+    if len(_seen) >= _COLUMNS:
+        _seen.clear()
+    _seen[ids] = (number, held)  # held on to, so that no other object can get one of these ids
+    return number
 
 
 @lru_cache(maxsize=_COLUMNS)
