@@ -5,27 +5,35 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from bench import deciding, serving
+from bench import deciding, events, loading, serving
+
+PARTS = ("deciding", "serving", "events", "loading")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the measurements that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--only", choices=("deciding", "serving"), help="one of the two (default: both)")
-    parser.add_argument("--rounds", type=int, default=0, help="rounds (default: 60 for deciding, 8 for serving)")
+    parser.add_argument("--only", choices=PARTS, help="one of them (default: all)")
+    parser.add_argument(
+        "--rounds", type=int, default=0, help="rounds (default: 60 for deciding, 8 for serving, 200 for events)"
+    )
     options = parser.parse_args(arguments)
     if options.rounds == 1 or options.rounds < 0:
         parser.error("a median needs at least 2 rounds")
     load = os.getloadavg()[0]
     if load > 0.5:
         sys.stderr.write(f"the machine is busy (load {load:.1f}): trust the ratios, not the times\n\n")
-    if options.only != "serving":
-        sys.stdout.write(deciding.measure(options.rounds or 60) + "\n")
+    measures: dict[str, Callable[[], str]] = {
+        "deciding": lambda: deciding.measure(options.rounds or 60),
+        "serving": lambda: serving.measure(options.rounds or 8),
+        "events": lambda: events.measure(options.rounds or 200),
+        "loading": lambda: loading.why_not() or loading.measure(),
+    }
+    for part in [options.only] if options.only else PARTS:
+        sys.stdout.write(measures[part]() + "\n")
         sys.stdout.flush()
-    if options.only != "deciding":
-        sys.stdout.write(serving.measure(options.rounds or 8) + "\n")
     return 0
 
 

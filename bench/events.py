@@ -170,4 +170,3 @@ def _claim(name: str, namespace: str, node: str, device: str) -> Raw:
         "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}},
         "status": {"allocation": {"devices": {"results": [result]}}},
     }
-

@@ -45,6 +45,11 @@ class Programs:
         assets, rest = assets_folder(), ("kube-scheduler", "kube-controller-manager")
         return all((assets / name).exists() for name in rest) if assets else self.version == FULL
 
+    def has(self, name: str) -> bool:
+        """Whether the program is there already: nothing is built."""
+        assets = assets_folder()
+        return bool(assets and (assets / name).exists()) or _place(name, self._module(name)[0]).exists()
+
     def path(self, name: str) -> Path:
         """Where the program is. Raises ProgramMissing."""
         assets = assets_folder()
@@ -52,9 +57,13 @@ class Programs:
             return assets / name
         if assets and name.startswith("kube"):  # one release: never a scheduler of another than the API server
             raise ProgramMissing(f"{name} is not in KUBEBUILDER_ASSETS ({assets})")
+        return _built(name, *self._module(name))
+
+    def _module(self, name: str) -> tuple[Path, str]:
+        """The module that a program is built in, and its package."""
         version = FULL if name == "kubectl" else self.version  # a client of one release serves them all
         module, package = _OTHERS.get(name) or (f"kubernetes-{version}", f"k8s.io/kubernetes/cmd/{name}")
-        return _built(name, MODULES / module, package)
+        return MODULES / module, package
 
 
 def assets_folder() -> Path | None:
@@ -87,8 +96,8 @@ def why_not() -> str:
 
 
 def _built(name: str, module: Path, package: str) -> Path:
-    folder = _cache() / f"{module.name}-{_fingerprint(module)}"
-    binary = folder / name
+    binary = _place(name, module)
+    folder = binary.parent
     if binary.exists():
         return binary
     go = shutil.which("go")
@@ -99,6 +108,10 @@ def _built(name: str, module: Path, package: str) -> Path:
         if not binary.exists():
             _build(go, binary, module, package)
     return binary
+
+
+def _place(name: str, module: Path) -> Path:
+    return _cache() / f"{module.name}-{_fingerprint(module)}" / name
 
 
 def _build(go: str, binary: Path, module: Path, package: str) -> None:
