@@ -60,7 +60,7 @@ class Lease:
         found = self._store.get(f"{self._leases}/{self._name}")
         try:
             if found is None:
-                self._store.create(self._leases, self._new(now))
+                self._create(now)
             elif self._may_take(_spec(found), begun):
                 self._store.update(f"{self._leases}/{self._name}", self._taken(found, now))
             else:
@@ -84,6 +84,17 @@ class Lease:
                 self._store.update(f"{self._leases}/{self._name}", {**found, "spec": spec})
         except StoreError:
             return
+
+    def _create(self, now: datetime) -> None:
+        try:
+            self._store.create(self._leases, self._new(now))
+        except Conflict:
+            raise
+        except StoreError as error:
+            raise StoreError(
+                f"there is no Lease {self._namespace}/{self._name}, and it cannot be created: {error}; "
+                "without it nobody may write, so create it without a spec"
+            ) from error
 
     def _may_take(self, spec: dict[str, Any], begun: float) -> bool:
         holder = spec.get("holderIdentity")

@@ -105,7 +105,7 @@ class Writer:
             self._trust = observe(self._trust, now, seen.contents, in_force)
             action = plan(now, seen.contents, in_force, self._trust, self._schedule)
             if isinstance(action, Rest):
-                waiting = action.waiting
+                waiting = action.waiting or ("" if in_force else self._nobody_calls())
                 break
             if not self._lease.held:
                 break
@@ -128,6 +128,13 @@ class Writer:
     def _in_force(self, seen: _Seen) -> Iterator[bytes]:
         for configuration in seen.configurations.values():
             yield from bundles(configuration, self._place.server)
+
+    def _nobody_calls(self) -> str:
+        server, name = self._place.server, self._place.configurations
+        return (
+            f"no entry of the webhook configurations {name} calls the Service {server.namespace}/{server.service}: as long as "
+            "that is so, no caBundle is kept"
+        )
 
     def _do(self, action: Action, seen: _Seen, now: datetime) -> Done:
         contents = seen.contents
@@ -157,10 +164,18 @@ class Writer:
 
     def _write(self, contents: Contents, seen: _Seen) -> None:
         body = written(seen.secret, contents, namespace=self._place.namespace, name=self._place.name)
-        if seen.secret is None:
-            self._store.create(self._place.secrets, body)
-        else:
+        if seen.secret is not None:
             self._store.update(self._place.secret, body)
+            return
+        try:
+            self._store.create(self._place.secrets, body)
+        except Conflict:
+            raise
+        except StoreError as error:
+            raise StoreError(
+                f"there is no Secret {self._place.namespace}/{self._place.name}, and it cannot be created: {error}; "
+                "create it without data, and it is filled within seconds"
+            ) from error
 
 
 def _counted(authorities: tuple[Authority, ...]) -> str:

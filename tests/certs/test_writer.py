@@ -82,6 +82,10 @@ def test_configurations_may_come_later() -> None:
     store = MemoryStore()
     candidate = Candidate(store)
     assert candidate.round() == ["new authority", "new certificate"]
+    assert candidate.report.waiting == (
+        "no entry of the webhook configurations fallgate calls the Service fallgate-system/fallgate: as long as that is so, "
+        "no caBundle is kept"
+    )
     store.objects |= installed().objects
     assert candidate.round(3) == ["caBundle"]
     assert store.ca_bundles() == [store.contents.authorities] * 4
@@ -393,6 +397,34 @@ def test_an_api_server_that_does_not_answer() -> None:
     candidate.store.on_read = down
     with pytest.raises(StoreError, match="did not answer"):
         candidate.round(3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (
+            "secrets",
+            "there is no Secret fallgate-system/fallgate-certs, and it cannot be created: POST secrets: 403; "
+            "create it without data, and it is filled within seconds",
+        ),
+        (
+            "leases",
+            "there is no Lease fallgate-system/fallgate-certs, and it cannot be created: POST leases: 403; "
+            "without it nobody may write, so create it without a spec",
+        ),
+    ],
+)
+def test_what_may_not_be_created(kind: str, said: str) -> None:
+    store = installed()
+
+    def forbidden(verb: str, path: str) -> None:
+        if verb == "create" and kind in path:
+            raise StoreError(f"POST {kind}: 403")
+
+    store.before = forbidden
+    with pytest.raises(StoreError) as refused:
+        Candidate(store).round()
+    assert str(refused.value) == said
 
 
 def test_a_secret_that_appears_in_the_middle() -> None:
