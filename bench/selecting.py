@@ -97,18 +97,18 @@ def _per_device(times: dict[str, list[float]]) -> list[Row]:
 def _per_fleet(times: dict[str, list[float]], number: int) -> list[Row]:
     return [
         (f"both selectors on {number:,} devices, one by one", _milli(times["one by one"]), ""),
+        ("both as sets, of a new fleet", _milli(times["cold"]), _of(times["one by one"], times["cold"])),
         (
-            "the same, nothing known: what devices say is looked up",
-            _milli(times["cold"]),
-            _of(times["one by one"], times["cold"]),
+            "the set of a new selector, of attributes known before",
+            _milli(times["another"]),
+            _of(times["one by one"], times["another"]),
         ),
-        ("a new selector on the same attributes", _milli(times["another"]), _of(times["one by one"], times["another"])),
         (
-            "both, the sets of each known: intersected",
+            "both as sets, the set of each known: intersected",
             _micro(times["known"]),
             _of(times["one by one"], times["known"], ">= 1,000"),
         ),
-        ("both, one pool changed since", _micro(times["changed"]), _of(times["one by one"], times["changed"])),
+        ("both as sets, one pool changed since", _micro(times["changed"]), _of(times["one by one"], times["changed"])),
     ]
 
 
