@@ -50,6 +50,7 @@ def test_unknown_keys_are_refused_wherever_keys_are_ours() -> None:
     ]
     assert open_ones == [
         "policies.files",
+        "featureGates",
         "webhook.annotations",
         "deployment.resources",
         "deployment.nodeSelector",

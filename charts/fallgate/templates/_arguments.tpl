@@ -37,6 +37,19 @@
 {{- $arguments = append $arguments "--client-ca=/etc/fallgate/client-ca/ca.crt" -}}
 {{- $arguments = append $arguments (printf "--client-names=%s" (join "," .Values.certificates.clientCA.names)) -}}
 {{- end -}}
+{{- if ne (int .Values.staleAfterSeconds) 300 -}}
+{{- $arguments = append $arguments (printf "--stale-after-seconds=%d" (int .Values.staleAfterSeconds)) -}}
+{{- end -}}
+{{- $gates := list -}}
+{{- range $gate, $on := .Values.featureGates -}}
+{{- $gates = append $gates (printf "%s=%t" $gate $on) -}}
+{{- end -}}
+{{- with $gates -}}
+{{- $arguments = append $arguments (printf "--feature-gates=%s" (join "," .)) -}}
+{{- end -}}
+{{- if gt (int .Values.deployment.workers) 1 -}}
+{{- $arguments = append $arguments (printf "--workers=%d" (int .Values.deployment.workers)) -}}
+{{- end -}}
 {{- with .Values.messages.help -}}
 {{- $arguments = append $arguments (printf "--message-help=%s" .) -}}
 {{- end -}}
