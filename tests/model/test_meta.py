@@ -9,13 +9,13 @@ from webhook.model.meta import Meta, ObjectRef, read_meta
 def test_all_fields() -> None:
     fields = {
         "name": "n", "generateName": "g-", "namespace": "ns", "uid": "u", "labels": {"a": "b", "odd": 1},
-        "annotations": {"c": "d"}, "creationTimestamp": "2027-01-01T00:00:00Z", "deletionTimestamp": "2027-01-02T00:00:00Z",
+        "annotations": {"c": "d"}, "creationTimestamp": "2027-01-01T00:00:00Z",
         "ownerReferences": [{"kind": "Job", "name": "j", "uid": "1"}, *owned_by("Pod", "p", "2")],
     }  # fmt: skip
     meta = read_meta({"metadata": fields})
     assert (meta.name, meta.generate_name, meta.namespace, meta.uid) == ("n", "g-", "ns", "u")
     assert (meta.labels, meta.annotations) == ({"a": "b"}, {"c": "d"})
-    assert (meta.creation_timestamp, meta.deletion_timestamp) == ("2027-01-01T00:00:00Z", "2027-01-02T00:00:00Z")
+    assert meta.creation_timestamp == "2027-01-01T00:00:00Z"
     assert [owner.kind for owner in meta.owners] == ["Job", "Pod"]
     controller = meta.controller
     assert controller is not None

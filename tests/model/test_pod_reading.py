@@ -101,9 +101,7 @@ def test_no_required_affinity_is_not_the_same_as_one_without_terms(affinity: Any
 def test_status() -> None:
     status = {
         "phase": "Running",
-        "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "p-gpu-x1"}, {"name": "none"}],
         "extendedResourceClaimStatus": {
-            "resourceClaimName": "p-extended-resources-1",
             "requestMappings": [
                 {"containerName": "main", "resourceName": "nvidia.com/gpu", "requestName": "container-0-request-0"}
             ],
@@ -111,8 +109,6 @@ def test_status() -> None:
     }
     read = read_pod(pod("p", status=status))
     assert read.phase == "Running"
-    assert read.claim_statuses == {"gpu": "p-gpu-x1", "none": ""}
-    assert read.extended_claim == "p-extended-resources-1"
     assert read.extended_by_dra == {"nvidia.com/gpu"}
 
 

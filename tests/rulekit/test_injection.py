@@ -11,7 +11,7 @@ import pytest
 from tests.harness import review_of
 from tests.injecting import policies, tier
 from webhook.model.json_patch import apply_patch
-from webhook.rulekit.injection import INJECTED, authored_alternative, restore, strip_forged
+from webhook.rulekit.injection import INJECTED, restore, strip_forged
 from webhook.rulekit.policies import PolicySet
 
 Raw = dict[str, Any]
@@ -188,11 +188,3 @@ def test_only_what_is_created_is_stripped() -> None:
     assert stripped(forged, operation="UPDATE", old=forged) == ()
     assert stripped({**forged, "kind": "Pod"}) == ()
     assert strip_forged(replace(review_of(forged), object=None), POLICIES) == ()
-
-
-def test_authored_alternative() -> None:
-    annotations = {INJECTED: record()}
-    assert authored_alternative(annotations, "gpu") == "requested"
-    assert authored_alternative(annotations, "nic") is None
-    assert authored_alternative({INJECTED: record(author=None)}, "gpu") is None
-    assert authored_alternative({}, "gpu") is None

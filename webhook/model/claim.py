@@ -138,21 +138,19 @@ class AllocatedDevice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A ResourceClaim. `allocation` is None until it is allocated; `reserved_for` holds the uids of its consumers."""
+    """A ResourceClaim. `allocation` is None until it is allocated."""
 
     api_version: str
     meta: Meta
     spec: ClaimSpec
     allocation: tuple[AllocatedDevice, ...] | None = None
-    reserved_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimTemplate:
-    """A ResourceClaimTemplate. `claim_labels` and `claim_annotations` are spec.metadata: what generated claims get."""
+    """A ResourceClaimTemplate. `claim_annotations` are those of spec.metadata: what generated claims get."""
 
     api_version: str
     meta: Meta
     spec: ClaimSpec
-    claim_labels: Mapping[str, str] = field(default_factory=dict)
     claim_annotations: Mapping[str, str] = field(default_factory=dict)

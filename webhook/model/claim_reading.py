@@ -47,7 +47,6 @@ def read_claim(raw: object) -> Claim:
         meta=read_meta(body),
         spec=read_claim_spec(body.get("spec"), "/spec", api_version),
         allocation=_read_allocation(status.get("allocation")),
-        reserved_for=tuple(text(mapping(item).get("uid")) for item in sequence(status.get("reservedFor"))),
     )
 
 
@@ -61,7 +60,6 @@ def read_claim_template(raw: object) -> ClaimTemplate:
         api_version=api_version,
         meta=read_meta(body),
         spec=read_claim_spec(outer.get("spec"), "/spec/spec", api_version),
-        claim_labels=string_map(claim_meta.get("labels")),
         claim_annotations=string_map(claim_meta.get("annotations")),
     )
 

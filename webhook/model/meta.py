@@ -31,7 +31,6 @@ class Meta:
     annotations: Mapping[str, str] = field(default_factory=dict)
     owners: tuple[OwnerReference, ...] = ()
     creation_timestamp: str = ""
-    deletion_timestamp: str = ""
 
     @property
     def controller(self) -> OwnerReference | None:
@@ -48,8 +47,8 @@ class Meta:
 class ObjectRef:
     """What names an object: kind, namespace ("" for cluster-scoped) and name.
 
-    `uid` is that of the one object that is meant, "" where any of that name will do. `api_version` is the kind's, where it is not
-    one that Fallgate always reads (an owner's: `apps/v1`).
+    `uid` is that of the one object that is meant, "" where any of that name will do. `api_version` is the kind's, where it is
+    not one that Fallgate always reads (an owner's: `apps/v1`).
     """
 
     kind: str
@@ -75,7 +74,6 @@ def read_meta(raw: object) -> Meta:
         annotations=string_map(body.get("annotations")),
         owners=owners,
         creation_timestamp=text(body.get("creationTimestamp")),
-        deletion_timestamp=text(body.get("deletionTimestamp")),
     )
 
 

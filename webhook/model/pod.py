@@ -65,8 +65,7 @@ class Pod:
     """A pod, or a pod template (then `meta` is the template's metadata).
 
     `required_terms` are the raw nodeSelectorTerms of required node affinity, None when there is no required affinity.
-    `claim_statuses` maps a spec.resourceClaims name to the generated claim's name. `phase` is status.phase.
-    `extended_claim` names the claim that the scheduler made for extended resources, `extended_by_dra` the resources it serves
+    `phase` is status.phase. `extended_by_dra` are the extended resources that a claim of the scheduler's serves
     (status.extendedResourceClaimStatus).
     """
 
@@ -80,9 +79,7 @@ class Pod:
     scheduling_group: str = ""
     claims: tuple[PodClaim, ...] = ()
     containers: tuple[Container, ...] = ()
-    claim_statuses: Mapping[str, str] = field(default_factory=dict)
     phase: str = ""
-    extended_claim: str = ""
     extended_by_dra: frozenset[str] = frozenset()
 
     @property

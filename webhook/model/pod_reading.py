@@ -24,10 +24,6 @@ def read_pod(raw: object, pointer: str = "") -> Pod:
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     terms = tuple(mapping(item) for item in sequence(required.get("nodeSelectorTerms"))) if isinstance(required, dict) else None
-    statuses = {
-        text(item.get("name")): text(item.get("resourceClaimName"))
-        for item in map(mapping, sequence(status.get("resourceClaimStatuses")))
-    }
     special = mapping(status.get("extendedResourceClaimStatus"))
     return Pod(
         meta=read_meta(body),
@@ -48,9 +44,7 @@ def read_pod(raw: object, pointer: str = "") -> Pod:
             *_read_containers(spec.get("initContainers"), f"{base}/initContainers", init=True),
             *_read_containers(spec.get("containers"), f"{base}/containers", init=False),
         ),
-        claim_statuses=statuses,
         phase=text(status.get("phase")),
-        extended_claim=text(special.get("resourceClaimName")),
         extended_by_dra=frozenset(
             text(item.get("resourceName")) for item in map(mapping, sequence(special.get("requestMappings")))
         ),

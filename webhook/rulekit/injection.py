@@ -5,7 +5,6 @@ None of this asks a policy's mode: it runs whatever the policies or caps say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.model.finding import PatchOp
@@ -16,12 +15,11 @@ from webhook.rulekit.injection_sameness import same_spec
 from webhook.rulekit.injection_undo import undo, undone
 from webhook.rulekit.patching import ANNOTATIONS, remove_annotation, set_annotation
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.provenance import INJECTED, read_provenance
+from webhook.rulekit.provenance import INJECTED
 from webhook.rulekit.requests_writing import in_v1, in_version_of, is_flat, spec_pointer
 
 __all__ = [
     "INJECTED",
-    "authored_alternative",
     "injection_is_authentic",
     "restore",
     "stored_injection_is_believed",
@@ -30,14 +28,6 @@ __all__ = [
 ]
 
 _KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate")
-
-
-def authored_alternative(annotations: Mapping[str, str], request: str) -> str | None:
-    """The alternative that stands for what the author of `request` asked for; None when nothing was injected into it, or when
-    the policy replaced the ask. Whether the record can be believed: `injection_is_authentic`."""
-    recorded = read_provenance(annotations)
-    found = recorded.request(request) if recorded is not None else None
-    return found.author if found is not None else None
 
 
 def restore(review: Review) -> tuple[PatchOp, ...] | None:

@@ -87,7 +87,6 @@ def check(view: View, policy: TierFallback) -> Iterator[Finding]:
             path=field_path(path),
             detail=f"{whose} get the list of TierFallback {policy.header.name}: {'; '.join(listed)}",
             remedy=_KEEP_PLAIN,
-            policy=policy.header.label,
         )
 
 
@@ -114,7 +113,6 @@ def _injected(policy: TierFallback, injection: Injection) -> Finding:
         path=field_path(injection.request.pointer),
         detail=f"by TierFallback {policy.header.name}, {_list_in_words(injection)}",
         remedy=_KEEP_PLAIN,
-        policy=policy.header.label,
     )
 
 
@@ -126,7 +124,6 @@ def _left_out(policy: TierFallback, item: LeftOut) -> Finding:
         path=field_path(item.request.pointer),
         detail=f"TierFallback {policy.header.name} leaves out {_entry_in_words(item.candidate)}: {item.why}",
         remedy=item.remedy,
-        policy=policy.header.label,
     )
 
 
@@ -137,7 +134,6 @@ def _nothing_left(policy: TierFallback, request: Request) -> Finding:
         severity="warn",
         path=field_path(request.pointer),
         detail=f'request "{request.name}" stays as it is: of the list of TierFallback {policy.header.name} nothing is left',
-        policy=policy.header.label,
     )
 
 
@@ -147,7 +143,6 @@ def _skipped(policy: TierFallback, why: str) -> Finding:
         reason="inject-skipped",
         severity="note",
         detail=f"TierFallback {policy.header.name} is not applied: {why}",
-        policy=policy.header.label,
     )
 
 
@@ -159,7 +154,6 @@ def _choice_unknown(view: View, policy: TierFallback, chosen: str) -> Finding:
         severity="warn",
         detail=f'{FALLBACK_ANNOTATION} names TierFallback "{chosen}", which does not exist: nothing is injected',
         remedy=f"write {OPT_OUT}, or one of {known}",
-        policy=policy.header.label,
     )
 
 
