@@ -10,6 +10,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -18,7 +19,7 @@ import httpx
 from certs.folder import AUTHORITY, CERTIFICATE, KEY, issue_into
 from certs.reload import Reloader, from_files
 from tests.real_clock import real_now
-from webhook.engine import respond
+from webhook.engine import EngineSettings, respond, undecided
 from webhook.fleet.build import build_fleet
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision
@@ -110,11 +111,11 @@ class Parts:
         """The ASGI application over these parts."""
         engine = Engine(
             decide=self.decider,
+            undecided=partial(undecided, settings=EngineSettings(stance="deny" if self.deny_when_at_fault else "allow")),
             respond=respond,
             fleet=self.fleet,
             policies=self.policies,
             clock=lambda: NOW,
-            deny_when_at_fault=self.deny_when_at_fault,
             look_up=self.look_up,
         )
         events = EventLog(self.events, lambda: NOW)

@@ -21,9 +21,18 @@ def with_faults(decision: Decision, faults: Sequence[str], settings: EngineSetti
     told = replace(decision, patch=(), internal_error="; ".join(faults))
     if not decision.allowed:
         return told
+    return _by_stance(told, APOLOGY, settings)
+
+
+def undecided(why: str, settings: EngineSettings) -> Decision:
+    """The answer to a request that was not judged at all, by the stance. `why` is for its sender."""
+    return _by_stance(Decision(allowed=True, internal_error=why), why, settings)
+
+
+def _by_stance(decision: Decision, why: str, settings: EngineSettings) -> Decision:
     if settings.stance == "deny":
-        return replace(told, allowed=False, code=INTERNAL, message=APOLOGY)
-    return replace(told, warnings=(*decision.warnings, APOLOGY))
+        return replace(decision, allowed=False, code=INTERNAL, message=why)
+    return replace(decision, warnings=(*decision.warnings, why))
 
 
 def fault_text(crash: Exception) -> str:

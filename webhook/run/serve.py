@@ -16,7 +16,7 @@ from functools import partial
 import uvloop
 from prometheus_client import disable_created_metrics
 
-from webhook.engine import decide, respond
+from webhook.engine import decide, respond, undecided
 from webhook.errors import FallgateError
 from webhook.fleet.fleet import Fleet
 from webhook.kube.connecting import connect, own_namespace
@@ -260,11 +260,11 @@ def build_server(
     """The HTTP server around the engine. With colleagues, readiness and metrics are those of all."""
     engine = Engine(
         decide=partial(decide, settings=settings.engine),
+        undecided=partial(undecided, settings=settings.engine),
         respond=respond,
         fleet=sources.fleet,
         policies=in_force(sources),
         clock=clock,
-        deny_when_at_fault=settings.engine.stance == "deny",
         look_up=sources.fleet.look_up if isinstance(sources.fleet, ClusterSource) else None,
     )
     judge = Judge(engine, edges.recorder, edges.decisions, edges.events)

@@ -6,11 +6,13 @@ There is no I/O in it but one: what was created a moment ago and may matter is l
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
 import msgspec
 
+from webhook.engine.faults import APOLOGY
 from webhook.errors import ReviewError
 from webhook.fleet.build import with_objects
 from webhook.fleet.fleet import Fleet
@@ -23,7 +25,6 @@ from webhook.server.envelope import decode_review
 from webhook.server.ports import Clock, Decider, FleetSource, Lookup, PolicySource, Responder
 from webhook.telemetry import EventLog, LineLog, Phase, Recorder
 
-_APOLOGY = "Fallgate could not judge this object because of a fault of its own; its log has the details"
 _TOO_LATE = "Fallgate got to this object after the time allowed by the caller had passed"
 
 #: Seconds that a lookup may take: part of what is left of the caller's time, and never so long that calls pile up.
@@ -36,14 +37,14 @@ _write_json = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """The functions that decide, and what they are given."""
+    """The functions that decide, and what they are given. `undecided` answers where `decide` could not."""
 
     decide: Decider
+    undecided: Callable[[str], Decision]
     respond: Responder
     fleet: FleetSource
     policies: PolicySource
     clock: Clock
-    deny_when_at_fault: bool = False
     look_up: Lookup | None = None
 
 
@@ -87,7 +88,7 @@ class Judge:
         except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer and no traceback
             self._recorder.failed("decision")
             self._events.error("a decision failed", uid=review.uid, error=traceback.format_exc())
-            decision = self._by_stance(_APOLOGY)
+            decision = engine.undecided(APOLOGY)
             reply = _write_json(engine.respond(decision, review.uid))
         self._note(call, review, decision, policies)
         return reply
@@ -113,12 +114,7 @@ class Judge:
     def _late(self, review: Review) -> Decision:
         self._recorder.failed("deadline")
         self._events.warning("a call was late", uid=review.uid)
-        return self._by_stance(_TOO_LATE)
-
-    def _by_stance(self, message: str) -> Decision:
-        if self._engine.deny_when_at_fault:
-            return Decision(allowed=False, code=500, message=message, internal_error=message)
-        return Decision(allowed=True, warnings=(message,), internal_error=message)
+        return self._engine.undecided(_TOO_LATE)
 
     def _note(self, call: Call, review: Review, decision: Decision, policies: PolicySet) -> None:
         seconds = perf_counter() - call.received
