@@ -113,7 +113,7 @@ def wished(stored: Any, held_back: Sequence[PatchOp]) -> Any:
     try:
         return apply_patch(stored, held_back) if held_back else stored
     except PatchError:
-        # Each was worked out on the object without the others.
+        # They are for the object with the changes in force, and those are not made in what is refused.
         return stored
 
 
