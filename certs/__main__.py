@@ -10,6 +10,7 @@ from pathlib import Path
 
 from certs.folder import AUTHORITY, CERTIFICATE, issue_into
 from certs.model import CertificateError, Facts, facts_of, read_certificates
+from certs.outlook import outlook, secret_in
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -47,8 +48,10 @@ def _parser() -> argparse.ArgumentParser:
     issue.add_argument("--new-ca", action="store_true", help="replace the folder's authority as well")
     issue.set_defaults(run=_issue)
 
-    show = commands.add_parser("show", help="show the certificates of a folder or a PEM file")
-    show.add_argument("path", type=Path, help="a folder with tls.crt and ca.crt, or a PEM file")
+    show = commands.add_parser("show", help="show the certificates of a folder, a PEM file or a Secret")
+    show.add_argument(
+        "path", type=Path, help="a folder with tls.crt and ca.crt, a PEM file, or a Secret as JSON; - is standard input"
+    )
     show.set_defaults(run=_show)
     return parser
 
@@ -65,13 +68,19 @@ def _issue(options: argparse.Namespace, now: datetime) -> list[str]:
 
 def _show(options: argparse.Namespace, now: datetime) -> list[str]:
     path: Path = options.path
-    files = [path / CERTIFICATE, path / AUTHORITY] if path.is_dir() else [path]
-    return [
-        line
-        for file in files
-        for certificate in read_certificates(file.read_bytes())
-        for line in _described(file, facts_of(certificate), now)
-    ]
+    if path.is_dir():
+        return [line for name in (CERTIFICATE, AUTHORITY) for line in _all_in(path / name, (path / name).read_bytes(), now)]
+    text = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    contents = secret_in(text)
+    if contents is None:
+        return _all_in(path, text, now)
+    parts = ((CERTIFICATE, contents.leaf.certificate), (AUTHORITY, contents.authorities))
+    lines = [line for name, part in parts if part for line in _all_in(Path(name), part, now)]
+    return [*lines, f"next: {outlook(contents, now)}"]
+
+
+def _all_in(path: Path, pem: bytes, now: datetime) -> list[str]:
+    return [line for certificate in read_certificates(pem) for line in _described(path, facts_of(certificate), now)]
 
 
 def _described(path: Path, facts: Facts, now: datetime) -> list[str]:

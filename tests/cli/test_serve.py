@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,17 @@ def test_certificates_that_cannot_be_read_are_bad_input(run: Any, folder: Path) 
     (folder / "file").write_text("")
     assert run("certs", "issue", "file", "--name", "a.example").exit_code == 2
     assert run("certs", "issue", "x", "--name", "ü").exit_code == 2
+
+
+def test_a_secret_is_shown_with_what_comes_next(run: Any, folder: Path) -> None:
+    run("certs", "issue", "certs", "--name", "fallgate.example")
+    names = ("tls.crt", "tls.key", "ca.crt", "ca.key")
+    data = {name: base64.b64encode((folder / "certs" / name).read_bytes()).decode() for name in names}
+    (folder / "secret.json").write_text(json.dumps({"kind": "Secret", "data": data}))
+    shown = run("certs", "show", "secret.json").stdout
+    assert shown.startswith("tls.crt: fallgate.example\n")
+    assert "\nca.crt: Fallgate webhook CA (certificate authority)\n" in shown
+    assert "\nnext: nothing before " in shown
+    assert "PRIVATE" not in shown
+    documents = [json.loads(line) for line in run("certs", "show", "secret.json", "-o", "json").stdout.splitlines()]
+    assert [item["file"] for item in documents] == ["tls.crt", "ca.crt"]

@@ -10,6 +10,7 @@ import click
 
 from certs.folder import AUTHORITY, CERTIFICATE, issue_into
 from certs.model import CertificateError, Facts, facts_of, read_certificates
+from certs.outlook import outlook, secret_in
 from webhook.cli.options import DATA_FORMATS, output_option
 from webhook.cli.outputs.documents import as_documents
 from webhook.errors import InputError
@@ -18,6 +19,7 @@ _EPILOG = """\b
 Examples:
   fallgate certs issue certs/ --name fallgate.fallgate-system.svc
   fallgate certs show certs/ -o json
+  kubectl -n fallgate-system get secret fallgate-certs -o json | fallgate certs show -
 
 Exit codes: 0 done, 2 bad usage, or a file that cannot be read or written.
 """
@@ -55,21 +57,40 @@ def issue(folder: Path, names: tuple[str, ...], days: int, new_ca: bool, output:
 
 
 @command.command()
-@click.argument("path", type=click.Path(path_type=Path, exists=True))
+@click.argument("path", type=click.Path(path_type=Path, exists=True, allow_dash=True))
 @output_option(*DATA_FORMATS)
 def show(path: Path, output: str) -> None:
-    """Show the certificates in PATH: a folder with tls.crt and ca.crt, or a PEM file."""
-    files = [path / CERTIFICATE, path / AUTHORITY] if path.is_dir() else [path]
-    _print([item for file in files for item in _read(file)], datetime.now(UTC), output)
+    """Show the certificates in PATH: a folder with tls.crt and ca.crt, a PEM file, or a Secret as JSON; - is standard input.
+
+    Of a Secret that Fallgate keeps, also what will be done to it next.
+    """
+    now = datetime.now(UTC)
+    if path.is_dir():
+        _print([item for name in (CERTIFICATE, AUTHORITY) for item in _all_in(path / name, _read(path / name))], now, output)
+        return
+    text = click.get_binary_stream("stdin").read() if str(path) == "-" else _read(path)
+    contents = secret_in(text)
+    if contents is None:
+        _print(_all_in(path, text), now, output)
+        return
+    parts = ((CERTIFICATE, contents.leaf.certificate), (AUTHORITY, contents.authorities))
+    _print([item for name, part in parts if part for item in _all_in(Path(name), part)], now, output)
+    if output == "text":
+        click.echo(f"next: {outlook(contents, now)}")
 
 
-def _read(file: Path) -> list[tuple[Path, Facts]]:
+def _read(file: Path) -> bytes:
     try:
-        return [(file, facts_of(certificate)) for certificate in read_certificates(file.read_bytes())]
-    except CertificateError as error:
-        raise InputError(f"{file}: {error}") from error
+        return file.read_bytes()
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}") from error
+
+
+def _all_in(file: Path, text: bytes) -> list[tuple[Path, Facts]]:
+    try:
+        return [(file, facts_of(certificate)) for certificate in read_certificates(text)]
+    except CertificateError as error:
+        raise InputError(f"{file}: {error}") from error
 
 
 def _print(found: list[tuple[Path, Facts]], now: datetime, output: str) -> None:
