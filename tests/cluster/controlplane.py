@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cluster.binaries import Programs
 from tests.cluster.kubectl import Kubectl, Tool
+from tests.cluster.others import definitions
 from tests.cluster.processes import Process, free_port
 from tests.cluster.waiting import eventually
 
@@ -50,6 +51,9 @@ rules:
   - cronjobs
   - resourceclaims
   - resourceclaimtemplates
+  verbs: ["*"]
+- apiGroups: [kueue.x-k8s.io, jobset.x-k8s.io]
+  resources: [localqueues, jobsets]
   verbs: ["*"]
 - apiGroups: ["", events.k8s.io]
   resources: [events, namespaces]
@@ -266,6 +270,7 @@ def control_plane(programs: Programs, folder: Path) -> Iterator[ControlPlane]:
         if made.full:
             made.start_rest()
         made.kubectl().apply(_AUTHOR).fine()
+        made.kubectl().create(definitions()).fine()
         yield made
     finally:
         made.stop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import sys
 import urllib.error
 import urllib.request
@@ -11,34 +10,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.processes import Process
+from tests.cluster.processes import Process, free_port
 from tests.cluster.waiting import eventually
 
 COMMAND = str(Path(sys.executable).with_name("fallgate"))
 
 
 class Fallgate:
-    """A running server. `options` are those of `fallgate serve` except --listen and --decision-log."""
+    """A running server. `options` are those of `fallgate serve` but for where it listens and logs. It is asked as kubelet asks."""
 
     def __init__(self, name: str, port: int, folder: Path, options: Sequence[str], environ: Mapping[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.name, self.port, self.folder = name, port, folder
         self.decision_log = folder / "decisions.jsonl"
-        command = [COMMAND, "serve", f"--listen=127.0.0.1:{port}", f"--decision-log={self.decision_log}", *options]
-        self.process = Process(name, command, folder / "events.log", environ)
-        self._trust = ssl.create_default_context()
-        self._trust.check_hostname = False
-        self._trust.verify_mode = ssl.CERT_NONE  # as kubelet's probes do
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"https://127.0.0.1:{self.port}"
+        self._probed = free_port()
+        command = [COMMAND, "serve", f"--listen=127.0.0.1:{port}", f"--metrics-listen=127.0.0.1:{self._probed}"]
+        self.process = Process(
+            name, [*command, f"--decision-log={self.decision_log}", *options], folder / "events.log", environ
+        )
 
     def ask(self, path: str) -> tuple[int, str]:
         """Status and text of a GET; status 0 when nobody answers."""
         try:
-            with urllib.request.urlopen(f"{self.url}{path}", timeout=3, context=self._trust) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._probed}{path}", timeout=3) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

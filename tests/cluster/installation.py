@@ -57,7 +57,7 @@ class Installation:
         self._mount(folder)
         options = [self._here(argument, folder) for argument in self._container()["args"][1:]]
         options = [option for option in options if not option.startswith(("--listen=", "--metrics-listen=", "--decision-log="))]
-        options += [f"--kubeconfig={self._kubeconfig(name, through)}", f"--metrics-listen=127.0.0.1:{free_port()}", *more]
+        options += [f"--kubeconfig={self._kubeconfig(name, through)}", *more]
         made = Fallgate(name, free_port(), folder, options, {"TMPDIR": str(folder)})
         (self.aside if aside else self.replicas).append(made)
         return made

@@ -12,6 +12,14 @@ from tests.cluster.sites import Site
 from tests.cluster.waiting import eventually
 from tests.cluster.world import A100, H100, World, a100, h100, product
 
+LIST = (
+    'spec.template.spec.resourceClaims[0] "gpu" -> ResourceClaimTemplate h100-else-a100: '
+    "spec.spec.devices.requests[0].firstAvailable"
+)
+REMEDY = (
+    "(if the program handles it, add to the pod template's annotations: "
+    'fallgate.dev/compatible-shapes: "h100-80gb, 2x a100-40gb"; otherwise leave only alternatives that it runs on)'
+)
 DECLARED = {"fallgate.dev/compatible-shapes": "h100-80gb, 2x a100-40gb"}
 
 
@@ -76,7 +84,8 @@ def test_the_author_is_warned_and_the_pods_are_refused(apps: World, kind: str, m
     ada = apps.plane.kubectl("ada")
     name = f"undeclared-{kind.lower()}"
     assert ada.apply(controller(kind, name)).fine().warnings == [
-        '[fallback-compatibility] spec.template.spec.resourceClaims[0] "gpu" -> ResourceClaimTemplate h100-else-a100: '
+        f'[fallback-compatibility] {LIST}[0]: "h100": 1x h100-80gb is not declared (nothing is declared) {REMEDY}',
+        f'[fallback-compatibility] {LIST}[1]: "a100-pair": 2x a100-40gb is not declared (nothing is declared) {REMEDY}',
     ]
     message = eventually(f"the {maker} says why there is no pod", lambda: refused_pods(ada, maker, name))
     assert '"a100-pair": 2x a100-40gb is not declared (nothing is declared)' in message

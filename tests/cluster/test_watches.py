@@ -106,6 +106,7 @@ def test_the_api_server_has_forgotten_where_the_watch_was(site: Site, busy: Worl
     with site.paused():
         busy.node("node-in-between", *h100(), labels={STACK: "dra"})
         busy.admin("delete", "node", "node-after-cut").fine()
+        busy.admin("delete", "resourceslice", f"node-after-cut-{build.NVIDIA}").fine()
         site.plane.restart_api_server()
         line.cut()
     site.settle()

@@ -78,15 +78,16 @@ class World:
         for name in self._namespaces:
             self.admin("delete", "deployments,statefulsets,jobs,cronjobs,daemonsets", "--all", "-n", name, "--wait=false")
             self.admin("delete", "pods", "--all", "-n", name, "--force", "--grace-period=0", "--wait=false")
+            self.admin("delete", "resourceclaims", "--all", "-n", name, "--wait=false")
             self.admin("delete", "namespace", name, "--wait=false")
         for kind, name in reversed(self._made):
             self.admin("delete", kind, name, "--ignore-not-found", "--wait=false")
         if self.plane.full:
-            eventually("its namespaces are gone", lambda: not self._left(), within=60)
+            eventually("no claim of it holds a device any more", lambda: not self._left(), within=60)
 
     def _left(self) -> list[str]:
-        found = [item["metadata"]["name"] for item in self.admin.items("namespaces")]
-        return [name for name in self._namespaces if name in found]
+        found = self.admin.items("resourceclaims", "-A")
+        return [item["metadata"]["name"] for item in found if item["metadata"]["namespace"] in self._namespaces]
 
 
 def h100(*names: str) -> list[Raw]:
