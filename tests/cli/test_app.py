@@ -45,7 +45,7 @@ def test_every_command_has_help_with_an_example_and_its_exit_codes(name: str) ->
     assert re.search(r"Exit\s+codes:\s+0", result.stdout)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("serve", "certs")])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("serve", "certs", "dump")])
 def test_every_command_prints_text_json_and_yaml(name: str) -> None:
     result = CliRunner().invoke(app, [name, "--help"])
     assert "-o, --output [text|json|yaml" in result.stdout

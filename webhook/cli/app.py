@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "shapes": "Show what the fleet offers, or suggest a catalog for it.",
     "tiers": "Show models and fallback lists in a tenant's words.",
     "overlap": "Show who advertises and who holds which cards, node by node.",
+    "dump": "Write what is read of a cluster into a folder.",
     "serve": "Run the webhook server.",
     "certs": "Issue and show certificates.",
 }

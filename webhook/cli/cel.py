@@ -13,11 +13,12 @@ from webhook.cli.cel_lines import answer
 from webhook.cli.cel_text import asked_text, problem_of
 from webhook.cli.console import complain, show
 from webhook.cli.exits import OK, REFUSED
-from webhook.cli.inputs.cluster import read_cluster
+from webhook.cli.inputs.cluster import FleetOptions, read_cluster, server_of
 from webhook.cli.inputs.policies import read_optional_policies
 from webhook.cli.options import DATA_FORMATS, fleet_options, output_option, policy_options
 from webhook.cli.outputs.documents import as_documents, as_json_line
 from webhook.errors import InputError
+from webhook.model.server_version import Server
 from webhook.policyfile.rendering import render_problem
 
 _EPILOG = """\b
@@ -25,6 +26,7 @@ Examples:
   fallgate cel 'device.attributes["gpu.nvidia.com"].productName.contains("H100")' --fleet fleet/ --pack nvidia
   fallgate cel 'device.capacity["gpu.nvidia.com"].memory.isGreaterThan(quantity("40Gi"))' --fleet fleet/ --class gpu.nvidia.com
   fallgate cel --jsonl < questions.jsonl > answers.jsonl
+  fallgate cel --jsonl --server-version 1.34 < questions.jsonl
 
 Exit codes: 0 it compiles (--jsonl: every line was answered), 1 it does not, 2 bad usage or input.
 """
@@ -42,9 +44,7 @@ def command(
     ctx: click.Context,
     /,
     expression: str | None,
-    fleet_paths: tuple[str, ...],
-    server_version: tuple[int, int] | None,
-    feature_gates: Mapping[str, bool],
+    source: FleetOptions,
     policy_paths: tuple[str, ...],
     packs: tuple[str, ...],
     class_name: str,
@@ -54,16 +54,16 @@ def command(
     """Show which devices a CEL selector matches, which not, and on which it raises an error.
 
     The answers are kube-scheduler's own: an error is not "no match", it gives up the pod. Without a fleet the expression is
-    only compiled. With --jsonl the devices come with the questions, and the other options have no say.
+    only compiled. With --jsonl the devices come with the questions; of the fleet only the server's version and gates count.
     """
     if jsonl:
         if expression is not None:
             raise InputError("--jsonl reads its expressions from the standard input: leave the one on the command line out")
-        _answer_lines()
+        _answer_lines(read_cluster(source).fleet.server if source.named else server_of(source))
         ctx.exit(OK)
     if expression is None:
         raise InputError("there is no expression: fallgate cel 'device.driver == \"gpu.nvidia.com\"' --fleet DIR")
-    fleet = read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet
+    fleet = read_cluster(source).fleet
     selector = compiled(expression, fleet.server)
     if not isinstance(selector, Selector):
         if output == "text":
@@ -84,9 +84,9 @@ def _print(body: Mapping[str, object], output: str) -> None:
     click.echo(as_documents([body], "yaml" if output == "yaml" else "json"), nl=False)
 
 
-def _answer_lines() -> None:
+def _answer_lines(server: Server) -> None:
     """Line by line: an answer is out before the next question is read."""
     for line in sys.stdin.buffer:
         if line.strip():
-            sys.stdout.write(as_json_line(answer(line)) + "\n")
+            sys.stdout.write(as_json_line(answer(line, server)) + "\n")
             sys.stdout.flush()

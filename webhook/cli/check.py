@@ -16,7 +16,7 @@ from webhook.cli.checking import (
 )
 from webhook.cli.console import show
 from webhook.cli.exits import OK, REFUSED
-from webhook.cli.inputs.cluster import read_cluster
+from webhook.cli.inputs.cluster import FleetOptions, read_cluster
 from webhook.cli.inputs.policies import policy_files
 from webhook.cli.namespace_labels import complain_about_labels
 from webhook.cli.options import REPORT_FORMATS, output_option
@@ -53,7 +53,7 @@ def command(
         raise InputError("there is nothing to check: name a folder of policy files, a file, or a pack with --pack")
     checked = check_files(policy_files(paths, packs))
     if fleets and checked.policies is not None:
-        complain_about_labels(read_cluster(fleets, version=None, gates={}).fleet, checked.policies)
+        complain_about_labels(read_cluster(FleetOptions(paths=fleets)).fleet, checked.policies)
     if output == "text":
         show(*checked_text(checked))
     else:

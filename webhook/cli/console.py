@@ -89,6 +89,17 @@ def counting(what: str, things: str) -> Iterator[Callable[[int], None]]:
         yield lambda count: status.update(Text(f"{what} ... {count:,} {things}"))
 
 
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[str, int], None]]:
+    """As `counting`, for work in steps: what is yielded takes the step and the number of things of it done so far."""
+    console = stderr()
+    if not console.is_terminal:
+        yield lambda _step, _count: None
+        return
+    with console.status(Text(f"{what} ...")) as status:
+        yield lambda step, count: status.update(Text(f"{what} ... {step} {count:,}"))
+
+
 def counted(items: Sequence[_Item], what: str) -> Iterator[_Item]:
     """The items, with a progress bar on a terminal when they are many."""
     console = stderr()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import click
@@ -12,7 +11,7 @@ from webhook.cli.console import complain_about, show
 from webhook.cli.exits import OK, UNUSABLE
 from webhook.cli.explaining import explain, explanation_document
 from webhook.cli.explanation_text import explanation_text
-from webhook.cli.inputs.cluster import read_cluster
+from webhook.cli.inputs.cluster import FleetOptions, read_cluster
 from webhook.cli.inputs.manifests import read_input
 from webhook.cli.inputs.policies import read_optional_policies
 from webhook.cli.judging import applied
@@ -51,9 +50,7 @@ def command(
     ctx: click.Context,
     /,
     files: tuple[str, ...],
-    fleet_paths: tuple[str, ...],
-    server_version: tuple[int, int] | None,
-    feature_gates: Mapping[str, bool],
+    source: FleetOptions,
     policy_paths: tuple[str, ...],
     packs: tuple[str, ...],
     namespace: str | None,
@@ -68,9 +65,7 @@ def command(
     policies = read_optional_policies(policy_paths, packs)
     manifests = read_input(files)
     cluster = read_cluster(
-        fleet_paths,
-        version=server_version,
-        gates=feature_gates,
+        source,
         namespace=namespace or only_namespace(manifests.objects),
     )
     asked, faults = ask_all(manifests.objects, Manner(namespace=namespace or DEFAULT_NAMESPACE))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import wraps
 from typing import Any, Final, TypeVar
 
 import click
 
+from webhook.cli.inputs.cluster import FleetOptions
 from webhook.cli.policytests.format import read_instant
 from webhook.model.server_version import read_version
 
@@ -78,7 +80,12 @@ def together(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _
 
 files_argument = click.argument("files", nargs=-1, metavar="[FILE|FOLDER|-]...")
 
-fleet_options = together(
+kubeconfig_options = together(
+    click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl does."),
+    click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig. Default: the current one."),
+)
+
+_fleet_options = together(
     click.option(
         "--fleet",
         "fleet_paths",
@@ -86,10 +93,12 @@ fleet_options = together(
         metavar="DIR",
         help="The cluster: a folder or file of YAML or JSON, as `kubectl get -o yaml` prints it. May be repeated.",
     ),
+    click.option("--cluster", "live", is_flag=True, help="The cluster itself, as it is now, instead of --fleet."),
+    kubeconfig_options,
     click.option(
         "--server-version",
         type=Version(),
-        help="Version of the API server, such as 1.36. Default: what the fleet says, else the newest known.",
+        help="Version of the API server, such as 1.36. Default: what the fleet or the cluster says, else the newest known.",
     ),
     click.option(
         "--feature-gates",
@@ -98,6 +107,32 @@ fleet_options = together(
         help="Feature gates of the API server that are not as the version has them.",
     ),
 )
+
+
+def fleet_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where the facts about the cluster come from; the command gets them as one `source`."""
+
+    @_fleet_options
+    @wraps(command)
+    def with_source(*args: Any, **given: Any) -> Any:
+        live, kubeconfig, context = given.pop("live"), given.pop("kubeconfig"), given.pop("context")
+        paths = given.pop("fleet_paths")
+        if live and paths:
+            raise click.UsageError("--fleet and --cluster exclude each other: the facts come from folders or from the cluster.")
+        if (kubeconfig or context) and not live:
+            raise click.UsageError("--kubeconfig and --context are for --cluster.")
+        source = FleetOptions(
+            paths=paths,
+            server_version=given.pop("server_version"),
+            gates=given.pop("feature_gates"),
+            live=live,
+            kubeconfig=kubeconfig,
+            context=context,
+        )
+        return command(*args, source=source, **given)
+
+    return with_source
+
 
 policy_options = together(
     click.option(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import click
 
 from webhook.cli.console import show
 from webhook.cli.exits import OK, REFUSED
-from webhook.cli.inputs.cluster import read_cluster
+from webhook.cli.inputs.cluster import NO_FLEET, FleetOptions, read_cluster
 from webhook.cli.inputs.policies import read_policies
 from webhook.cli.options import DATA_FORMATS, fleet_options, output_option, policy_options
 from webhook.cli.outputs.documents import as_documents
@@ -38,9 +36,7 @@ Exit codes: 0 no node is handed out twice, 1 some node is, 2 bad usage or input.
 def command(
     ctx: click.Context,
     /,
-    fleet_paths: tuple[str, ...],
-    server_version: tuple[int, int] | None,
-    feature_gates: Mapping[str, bool],
+    source: FleetOptions,
     policy_paths: tuple[str, ...],
     packs: tuple[str, ...],
     pool_label: str,
@@ -50,12 +46,12 @@ def command(
 
     One table for each DeviceOwnership policy: the nodes that a device plugin and a DRA driver both hand out come first.
     """
-    if not fleet_paths:
-        raise InputError("there is no fleet to look at: add --fleet DIR, a folder of what `kubectl get -o yaml` prints")
+    if not source.named:
+        raise InputError(NO_FLEET)
     policies = read_policies(policy_paths, packs)
     if not policies.device_ownership:
         raise InputError("no policy says which driver and which extended resources are the same cards: add a DeviceOwnership")
-    fleet = read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet
+    fleet = read_cluster(source).fleet
     tables = [ownership_table(fleet, policy, pool_label) for policy in policies.device_ownership]
     if output == "text":
         show(*(line for table in tables for line in table_text(table)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from webhook.cli.asking import Asked, Manner, ask_all, key_of, only_namespace, user_of
 from webhook.cli.console import complain_about, counted
-from webhook.cli.inputs.cluster import Cluster, read_cluster
+from webhook.cli.inputs.cluster import Cluster, FleetOptions, read_cluster
 from webhook.cli.inputs.manifests import Manifests, read_input
 from webhook.cli.inputs.policies import read_policies
 from webhook.cli.judging import Bench, Verdict, judge_all
@@ -26,9 +26,7 @@ class RequestOptions:
     """The options of `review` and `patch` as click hands them over."""
 
     files: Sequence[str]
-    fleet_paths: Sequence[str]
-    server_version: tuple[int, int] | None
-    feature_gates: Mapping[str, bool]
+    source: FleetOptions
     policy_paths: Sequence[str]
     packs: Sequence[str]
     operation: Literal["CREATE", "UPDATE", "DELETE"] | None
@@ -66,10 +64,9 @@ def judged(options: RequestOptions) -> Judgement:
     policies = read_policies(options.policy_paths, options.packs)
     manifests = read_input(options.files)
     cluster = read_cluster(
-        options.fleet_paths,
-        version=options.server_version,
-        gates=options.feature_gates,
+        options.source,
         namespace=options.namespace or only_namespace(manifests.objects),
+        workloads=policies.workload_kinds,
     )
     asked, manifests = _asked(manifests, _manner(options, cluster, policies))
     complain_about(manifests.problems)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 from rich.text import Text
 
 from webhook.cli.console import STYLES, complain, show
 from webhook.cli.exits import OK
-from webhook.cli.inputs.cluster import read_cluster
+from webhook.cli.inputs.cluster import NO_FLEET, FleetOptions, read_cluster
 from webhook.cli.inputs.policies import read_optional_policies
 from webhook.cli.offers import Offer, PoolFault, offer_document, offers, pool_faults
 from webhook.cli.options import DATA_FORMATS, fleet_options, output_option, policy_options
@@ -38,9 +38,7 @@ Exit codes: 0 printed, 2 bad usage or input.
 def command(
     ctx: click.Context,
     /,
-    fleet_paths: tuple[str, ...],
-    server_version: tuple[int, int] | None,
-    feature_gates: Mapping[str, bool],
+    source: FleetOptions,
     policy_paths: tuple[str, ...],
     packs: tuple[str, ...],
     suggest: bool,
@@ -50,10 +48,10 @@ def command(
 
     With --suggest: a policy file that names every device, to begin a catalog with.
     """
-    if not fleet_paths:
-        raise InputError("there is no fleet to look at: add --fleet DIR, a folder of what `kubectl get -o yaml` prints")
+    if not source.named:
+        raise InputError(NO_FLEET)
     policies = read_optional_policies(policy_paths, packs)
-    fleet = read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet
+    fleet = read_cluster(source).fleet
     if suggest:
         text = suggested_catalog(fleet.inventory, catalog_for(policies))
         if text:

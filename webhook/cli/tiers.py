@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import click
 from rich.text import Text
 
 from webhook.cli.console import complain, show
-from webhook.cli.inputs.cluster import read_cluster
+from webhook.cli.inputs.cluster import FleetOptions, read_cluster
 from webhook.cli.inputs.policies import read_policies
 from webhook.cli.offers import Offer, offers
 from webhook.cli.options import DATA_FORMATS, fleet_options, output_option, policy_options
@@ -33,9 +31,7 @@ Exit codes: 0 printed, 2 bad usage or input.
 @output_option(*DATA_FORMATS)
 def command(
     names: tuple[str, ...],
-    fleet_paths: tuple[str, ...],
-    server_version: tuple[int, int] | None,
-    feature_gates: Mapping[str, bool],
+    source: FleetOptions,
     policy_paths: tuple[str, ...],
     packs: tuple[str, ...],
     output: str,
@@ -59,7 +55,7 @@ def command(
     show(*map(tier_text, chosen))
     if policies.catalog:
         offered: tuple[Offer, ...] = ()
-        if fleet_paths:
-            offered = offers(read_cluster(fleet_paths, version=server_version, gates=feature_gates).fleet, policies)
+        if source.named:
+            offered = offers(read_cluster(source).fleet, policies)
         header, *rows = aligned(model_rows(policies.catalog, offered))
         show(Text(header, "bold"), *map(Text, rows))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import monotonic
@@ -17,12 +17,12 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from webhook.errors import ApiError, ClusterError
-from webhook.kube.client import JSON, METADATA, METADATA_LIST, Client, Stream
+from webhook.kube.client import JSON, METADATA, Client, Stream
 from webhook.kube.discovery import Source
+from webhook.kube.listing import pages
 from webhook.kube.reading import Kept, read_object
 from webhook.model.tolerant import Json, integer, mapping, sequence, text
 
-PAGE: Final = 500
 #: So many refusals in a row of what was allowed before are taken for a change of mind.
 _REFUSALS_BELIEVED: Final = 4
 #: A watch that ends sooner than after so many seconds, without a word, has not ended in order.
@@ -164,36 +164,22 @@ class Reflector:
         self.progress.state, self.progress.detail, self.progress.count = "listing", "", 0
         asked = self.clock()
         objects: dict[Hashable, Any] = {}
-        for page in self._pages():
+        version = ""
+        for page in pages(self.client, self.source):
+            if self._stop.is_set():
+                raise ClusterError("stopped")
             for raw in sequence(page.get("items")):
                 kept = self._read(mapping(raw))
                 if kept.value is not None:
                     objects[kept.key] = kept.value
                 self.progress.count += 1
-            self._version = text(mapping(page.get("metadata")).get("resourceVersion"))
+            version = text(mapping(page.get("metadata")).get("resourceVersion"))
         self.sink.listed(self.source, objects)
+        # Only now: whatever breaks before, the list begins anew.
+        self._version = version
         self.progress.lists += 1
         self._refusals = 0
         self._seen_until(asked)
-
-    def _pages(self) -> Iterator[Json]:
-        accept = f"{METADATA_LIST},{JSON}" if self.source.kind.metadata_only else JSON
-        query: dict[str, str | int] = {**self.source.kind.query, "limit": PAGE}
-        while True:
-            try:
-                page = self.client.get(self.source.path, query, accept=accept)
-            except ApiError as fault:
-                if fault.status != 410 or "continue" not in query:
-                    raise
-                # So many objects that a page came too late: then all at once.
-                raise _Gone from fault
-            if self._stop.is_set():
-                raise ClusterError("stopped")
-            yield page
-            following = text(mapping(page.get("metadata")).get("continue"))
-            if not following:
-                return
-            query["continue"] = following
 
     def _watch(self) -> None:
         query: dict[str, str | int] = {
