@@ -60,7 +60,7 @@ class Judged:
 class Decision:
     """What is answered to a review. Nothing in it depends on the request uid.
 
-    `patch` is returned, `would_patch` is what a mutation in audit or warn mode would have returned.
+    `patch` is returned, `would_patch` is what mutations in audit or warn mode would have added to it.
     `wanted` are objects that were not known and may matter: the edge may look them up once and ask again.
     `help` is the organisation's own line, shown under a denial.
     `internal_error` is set when a rule crashed and the configured stance answered.
