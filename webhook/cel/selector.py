@@ -48,6 +48,8 @@ _LONG = 1_000
 _CACHED_PROGRAMS = 64
 _DEEPEST_CLOSURES = 120  # deeper trees are evaluated by their plan, which needs no stack
 _STEPS_PER_COST = 4  # what a counted evaluation takes for each unit of cost, in the time of closures' steps
+_CLOSELY = 1_000  # what may cost more is counted unit by unit where its time is limited: closures count only their loops
+_COST_PER_STEP = 16
 
 
 class Verdict(Enum):
@@ -66,7 +68,7 @@ class Selector:
     """A compiled selector. Immutable; may be used by many threads at once.
 
     `max_cost` is the most that it can cost: above cost.LIMIT the API server refuses it, see `refusal`. `weight` are the steps
-    that an evaluation is charged for the expression's size alone.
+    that an evaluation is charged for the expression alone, whatever is found.
     """
 
     text: str
@@ -109,7 +111,7 @@ class Selector:
         if most < 0:
             return None, self.weight
         run = self._run
-        if run is None or device.unreadable:
+        if run is None or device.unreadable or self.max_cost > _CLOSELY:
             return self._tried_counting(device, most, self.weight)
         allowed = min(most, MAX_STEPS)
         frame: Frame = [device, allowed, *self._locals]
@@ -218,12 +220,13 @@ def _compile(text: str, dialect: Dialect) -> Selector:
     checked = _checked(text, dialect)
     max_cost = estimate(checked).most
     references = references_of(checked)
+    steps = weight(checked.tree) + min(max_cost, _CLOSELY) // _COST_PER_STEP
     if max_cost > LIMIT or checked.tree.depth > _DEEPEST_CLOSURES or needs_the_count(checked):
         _program(text, dialect)  # what cannot be planned is a compile error
-        return Selector(text, references, max_cost, dialect, weight(checked.tree), None, ())
+        return Selector(text, references, max_cost, dialect, steps, None, ())
     compiler = Compiler(checked, DeviceRoots())
     code = compiler.compile(checked.tree)
-    return Selector(text, references, max_cost, dialect, weight(checked.tree), code.run, (None,) * (compiler.slots - 2))
+    return Selector(text, references, max_cost, dialect, steps, code.run, (None,) * (compiler.slots - 2))
 
 
 def _checked(text: str, dialect: Dialect) -> Checked:
