@@ -117,11 +117,22 @@ def test_a_compile_error_has_a_caret(run: Any) -> None:
     )
 
 
+def test_a_compile_error_says_what_to_write(run: Any) -> None:
+    found = run("cel", 'device.capacity["gpu.nvidia.com"].memory >= "40Gi"', *BASE)
+    assert found.stderr == (
+        "error: expression:1:42: found no matching overload for '_>=_' applied to '(kubernetes.Quantity, string)'\n"
+        '    device.capacity["gpu.nvidia.com"].memory >= "40Gi"\n'
+        "                                             ^\n"
+        '  a capacity is a quantity: write device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0\n'
+    )
+
+
 def test_a_compile_error_for_machines(run: Any) -> None:
     found = run("cel", "device.drive", *BASE, "-o", "json")
     assert found.exit_code == 1
     body = json.loads(found.stdout)
-    assert body["problems"] == [{"line": 1, "column": 7, "message": "undefined field 'drive'; did you mean \"driver\"?"}]
+    message = "undefined field 'drive'; did you mean \"driver\"?"
+    assert body["problems"] == [{"line": 1, "column": 7, "message": message, "hint": ""}]
     assert body.keys() == json.loads(run("cel", "true", *BASE, "-o", "json").stdout).keys()
 
 

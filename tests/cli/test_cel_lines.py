@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from webhook.cli.cel_lines import answer
+from webhook.model.server_version import Server
 
 CARD = {"driver": "a.example.com", "attributes": {"n": {"int": 1}}, "capacity": {"memory": {"value": "40Gi"}}}
 
@@ -131,3 +132,50 @@ def test_each_answer_is_written_before_the_next_question_is_read() -> None:
             assert json.loads(process.stdout.readline())["id"] == number
         process.stdin.close()
         assert process.wait() == 0
+
+
+LIST = json.dumps({"id": 1, "expression": 'device.attributes["a.example.com"].l.exists(x, x == 2)', "devices": []}).encode()
+
+
+@pytest.mark.parametrize(
+    ("server", "compiles"),
+    [
+        (Server(version=(1, 34)), False),
+        (Server(version=(1, 36)), False),
+        (Server(version=(1, 36), gates={"DRAListTypeAttributes": True}), True),
+        (Server(version=(1, 37)), True),
+    ],
+)
+def test_the_servers_own_cel(server: Server, compiles: bool) -> None:
+    assert ("compile" not in answer(LIST, server)) is compiles
+
+
+def test_the_options_say_which_server(run: Any) -> None:
+    found = run("cel", "--jsonl", "--server-version", "1.36", stdin=LIST.decode() + "\n")
+    assert json.loads(found.stdout)["compile"] == (
+        "expression of type 'any' cannot be range of a comprehension (must be list, map, or dynamic)"
+    )
+    gated = run(
+        "cel", "--jsonl", "--server-version", "1.36", "--feature-gates", "DRAListTypeAttributes=true", stdin=LIST.decode()
+    )
+    assert json.loads(gated.stdout)["maxCost"] > 0
+    assert gated.stderr == ""
+
+
+def test_a_version_that_is_not_known_yet_is_said(run: Any) -> None:
+    found = run("cel", "--jsonl", "--server-version", "1.99", stdin=LIST.decode())
+    assert json.loads(found.stdout)["maxCost"] > 0
+    assert found.stderr == (
+        "warning: --server-version 1.99: 1.37 is the newest that is known; what 1.99 does is taken from it\n"
+    )
+
+
+def test_a_broken_line_is_answered_in_its_place(run: Any) -> None:
+    found = run("cel", "--jsonl", stdin=LIST.decode() + "\n{nope\n\n" + LIST.decode() + "\n")
+    answers = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [("error" in one, one["id"]) for one in answers] == [(False, 1), (True, None), (False, 1)]
+    assert found.exit_code == 0
+
+
+def test_text_without_end_is_refused_unread() -> None:
+    assert asked("!" * 20_000 + "true")["compile"] == "expression too long: 20004 bytes, the limit is 10240"

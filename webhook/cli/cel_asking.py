@@ -121,7 +121,9 @@ def refusal_document(text: str, problems: Sequence[CompileProblem]) -> dict[str,
     """What `cel -o json` prints of a selector that does not compile: the same keys."""
     return {
         "expression": text,
-        "problems": [{"line": item.line, "column": item.column, "message": item.message} for item in problems],
+        "problems": [
+            {"line": item.line, "column": item.column, "message": item.message, "hint": item.hint} for item in problems
+        ],
         "maxCost": 0,
         "match": 0,
         "noMatch": 0,

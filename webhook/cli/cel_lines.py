@@ -10,11 +10,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from webhook.cel import CelError, Selector, compile_selector
+from webhook.cel import CelError, Selector
+from webhook.fleet.matching import compile_for
 from webhook.model.device import Device, Reach
 from webhook.model.device_reading import read_device
+from webhook.model.server_version import Server
 
 _ANYWHERE: Final = Reach(all_nodes=True)
+_NEWEST: Final = Server()
 _KINDS: Final[Mapping[str, type]] = {"string": str, "int": int, "bool": bool, "version": str}
 
 
@@ -22,12 +25,15 @@ class _MalformedError(Exception):
     """A line is no question; the text says why."""
 
 
-def answer(line: bytes) -> dict[str, Any]:
-    """The answer to one line. Never raises: a line that is no question is answered by {"id", "error"}."""
+def answer(line: bytes, server: Server = _NEWEST) -> dict[str, Any]:
+    """The answer to one line, in the CEL of a server.
+
+    Never raises: a line that is no question is answered by {"id", "error"}.
+    """
     said: Any = None
     try:
         said = json.loads(line)
-        return _answer(said)
+        return _answer(said, server)
     except _MalformedError as error:
         return {"id": said.get("id") if isinstance(said, dict) else None, "error": str(error)}
     except RecursionError:
@@ -36,7 +42,7 @@ def answer(line: bytes) -> dict[str, Any]:
         return {"id": None, "error": f"the line is not JSON: {error}"}
 
 
-def _answer(said: Any) -> dict[str, Any]:
+def _answer(said: Any, server: Server) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise _MalformedError("a question is a JSON object")
     text, described = said.get("expression"), said.get("devices", [])
@@ -46,7 +52,7 @@ def _answer(said: Any) -> dict[str, Any]:
         raise _MalformedError("devices must be a list")
     devices = [_device(item, f"devices[{i}]") for i, item in enumerate(described)]
     found: dict[str, Any] = {"id": said.get("id")}
-    selector = compile_selector(text)
+    selector = compile_for(server, text)
     if not isinstance(selector, Selector):
         return found | {"compile": "; ".join(problem.message for problem in selector), "maxCost": 0, "verdict": [], "cost": []}
     return found | {

@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
-from webhook.cel import CompileProblem
+from webhook.cel import CompileProblem, line_of
 from webhook.cli.cel_asking import Asked, advice, grouped
 from webhook.cli.explaining import AskedDevice
 from webhook.cli.outputs.tables import aligned
@@ -35,9 +35,14 @@ def asked_text(asked: Asked) -> Iterator[Text]:
 
 def problem_of(problem: CompileProblem, text: str) -> Problem:
     """A compile error with its line, to be shown with a caret."""
-    lines = text.splitlines()
-    excerpt = lines[problem.line - 1] if 0 < problem.line <= len(lines) else ""
-    return Problem(message=problem.message, source="expression", line=problem.line, column=problem.column, excerpt=excerpt)
+    return Problem(
+        message=problem.message,
+        source="expression",
+        line=problem.line,
+        column=problem.column,
+        excerpt=line_of(problem, text),
+        hint=problem.hint,
+    )
 
 
 def _section(devices: Sequence[AskedDevice], title: str, style: str) -> Iterator[Text]:

@@ -22,9 +22,13 @@ _SCHEMA: Json = {"type": ["string", "boolean"]}
 
 @dataclass(frozen=True, slots=True)
 class CelSelector:
-    """A CEL expression over `device`, as in a DeviceClass."""
+    """A CEL expression over `device`, as in a DeviceClass.
+
+    One that costs more than the API server allows still tells devices apart here; only `stored` ones have to be within it.
+    """
 
     parts: tuple[FieldType[Any], ...] = ()
+    stored: bool = False
 
     @property
     def phrase(self) -> str:
@@ -36,8 +40,10 @@ class CelSelector:
         compiled = compile_selector(cel_text(spot))
         if not isinstance(compiled, Selector):
             raise reported(spot, compiled)
-        if compiled.refusal is not None:
+        if compiled.refusal is not None and self.stored:
             raise reported(spot, (compiled.refusal,))
+        if compiled.refusal is not None:
+            spot.warn(f"{spot.shown}: {compiled.refusal.message}: no claim can have it", compiled.refusal.hint)
         return compiled
 
     def schema(self) -> Json:
@@ -58,7 +64,7 @@ class CelSelectorText:
 
     def read(self, spot: Spot) -> str:
         """The text, known to compile."""
-        return CelSelector().read(spot).text
+        return CelSelector(stored=True).read(spot).text
 
     def schema(self) -> Json:
         """Text."""
