@@ -49,7 +49,7 @@ parity: $(READY) ## ask it about 200,000 fresh selectors and 20,000 allocations:
 chart: $(READY) ## write what is made from the chart anew (packs, deploy/, golden files); builds Helm 3 and 4 if needed (needs Go)
 	$(BIN)/python -m tests.chart.regenerate
 
-image-steps: $(READY) ## do what the Dockerfile's build stage does, without a container runtime (needs a package index)
+image: $(READY) ## do what the Dockerfile's build stage does, without a container runtime (needs a package index)
 	$(BIN)/python -m tests.chart.dockerfile
 
 docs: $(READY) ## write the generated pages and schemas anew
@@ -65,4 +65,4 @@ lock: ## resolve the locked dependencies anew: for work on the tree; to run; to 
 clean: ## remove what setup and tests made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info .coverage
 
-.PHONY: help setup demo test test-cluster lint bench fuzz oracle parity chart image-steps docs lock clean
+.PHONY: help setup demo test test-cluster lint bench fuzz oracle parity chart image docs lock clean

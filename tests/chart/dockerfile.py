@@ -1,6 +1,6 @@
 """Reads the Dockerfile, and replays its build on this machine where there is no container runtime.
 
-`python -m tests.chart.dockerfile [PYTHON]` (`make image-steps`) copies what the Dockerfile copies, runs what it runs in its
+`python -m tests.chart.dockerfile [PYTHON]` (`make image`) copies what the Dockerfile copies, runs what it runs in its
 build stage with folders of this machine in the place of the image's, and then asks the program that came out. It needs a
 package index. It shows that the steps work, not that the image does.
 """
