@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import deciding, events, loading, serving
+from bench import deciding, events, loading, selecting, serving
 
-PARTS = ("deciding", "serving", "events", "loading")
+PARTS = ("selecting", "deciding", "serving", "events", "loading")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -17,7 +17,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--only", choices=PARTS, help="one of them (default: all)")
     parser.add_argument(
-        "--rounds", type=int, default=0, help="rounds (default: 60 for deciding, 8 for serving, 200 for events)"
+        "--rounds",
+        type=int,
+        default=0,
+        help="rounds (default: 10 for selecting, 60 for deciding, 8 for serving, 200 for events)",
     )
     options = parser.parse_args(arguments)
     if options.rounds == 1 or options.rounds < 0:
@@ -26,6 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     if load > 0.5:
         sys.stderr.write(f"the machine is busy (load {load:.1f}): trust the ratios, not the times\n\n")
     measures: dict[str, Callable[[], str]] = {
+        "selecting": lambda: selecting.measure(options.rounds or 10),
         "deciding": lambda: deciding.measure(options.rounds or 60),
         "serving": lambda: serving.measure(options.rounds or 8),
         "events": lambda: events.measure(options.rounds or 200),
