@@ -273,6 +273,8 @@ def test_another_objects_absence_says_nothing() -> None:
 def test_owners_of_kinds_that_are_not_watched_are_not_looked_for() -> None:
     fleet = live(TEMPLATE)
     assert wanted(OLD_POD, replace(fleet, observed=fleet.observed - {"ReplicaSet"})) == set()
+    mirror = pod("p", templates={"gpu": "t"}, meta={"ownerReferences": owned_by("Node", "n-h100", "node-uid")})
+    assert wanted(mirror, fleet) == set()
 
 
 def test_the_owner_of_an_owner_is_looked_for_where_its_label_matters() -> None:

@@ -25,6 +25,8 @@ from webhook.rulekit.subject import Subject, subject_kind
 TIER_LABEL = "fallgate.dev/tier"
 #: Set by the resourceclaim controller on claims it generates (kubernetes pkg/controller/resourceclaim).
 POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+#: Owners of pods that are no workloads: a node owns the mirrors of its static pods.
+_NO_WORKLOADS = frozenset({"Node", "Pod"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +232,7 @@ class View:
         if owner is None:
             return None
         known = self.fleet.controllers.get(owner.uid)
-        if known is None and owner.kind in self.fleet.observed:
+        if known is None and owner.kind in self.fleet.observed - _NO_WORKLOADS:
             self.want(
                 ObjectRef(
                     kind=owner.kind,
