@@ -62,7 +62,6 @@ RESERVED: frozenset[str] = frozenset(
         "taint-rule-matches-all",
         "template-in-use",
         "toleration-needs-exists",
-        "unguarded-selector",
         "version-bug",
         "zero-match",
     }

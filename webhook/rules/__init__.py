@@ -27,6 +27,7 @@ from webhook.rules import (
     replicas_may_differ,
     selector_pins_device,
     tier_fallback,
+    unguarded_selector,
     zero_match,
 )
 
@@ -53,6 +54,7 @@ _BESIDE: tuple[Rule, ...] = (
     replicas_may_differ.RULE,
     selector_pins_device.RULE,
     tier_fallback.RULE,
+    unguarded_selector.RULE,
     zero_match.RULE,
 )
 

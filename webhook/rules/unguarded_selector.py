@@ -1,0 +1,83 @@
+"""A selector that is kept from an error by luck: it reads, unguarded, what some devices of its class do not publish.
+
+Reads:    what each selector of an alternative reads, guarded or not, and what the devices of its class publish
+Allows:   reads behind has(), `in`, .? or [?]; what every device publishes; selectors that raise an error on a device already
+          (cel-runtime-error has those), and devices that the class itself rules out
+Because:  today the rest of the selector decides before the read; a device with another value there turns it into an error, and
+          the scheduler gives up on the pod as soon as it looks at such a device (kubernetes issue 135184)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from webhook.cel import Reference, Selector
+from webhook.fleet.matching import compile_for
+from webhook.model.claim import SelectorText
+from webhook.model.device import Device
+from webhook.model.finding import Finding
+from webhook.model.pointer import field_path
+from webhook.rulekit.near_misses import candidates
+from webhook.rulekit.ownership_text import numbered
+from webhook.rulekit.policies import Checks
+from webhook.rulekit.rule import Reason, Rule
+from webhook.rulekit.selections import Selection, own_selections
+from webhook.rulekit.view import View
+
+REASON = "unguarded-selector"
+
+
+def check(view: View, _policy: Checks) -> Iterator[Finding]:
+    """One finding per selector, about the first thing that it reads and some device lacks."""
+    for found in own_selections(view):
+        if _is_judged(found):
+            devices = tuple(candidates(view.fleet.inventory, found.alternative.device_class))
+            for written in found.alternative.selectors:
+                yield from _of_selector(view, written, devices)
+
+
+def _is_judged(found: Selection) -> bool:
+    matches = found.matches
+    return not (matches.class_missing or matches.problems or any(pool.errors for pool in matches.pools))
+
+
+def _of_selector(view: View, written: SelectorText, devices: Sequence[Device]) -> Iterator[Finding]:
+    compiled = compile_for(view.fleet.server, written.expression)
+    if not isinstance(compiled, Selector):
+        return
+    for read in sorted(compiled.references, key=lambda item: (item.domain, item.name, item.kind)):
+        lacking = [device for device in devices if f"{read.domain}/{read.name}" not in _published(device, read)]
+        if read.name and not read.guarded and lacking:
+            yield _finding(view, written, read, (len(lacking), len(devices)), lacking[0])
+            return
+
+
+def _published(device: Device, read: Reference) -> Mapping[str, object]:
+    return device.capacity if read.kind == "capacity" else device.attributes
+
+
+def _finding(view: View, written: SelectorText, read: Reference, counts: tuple[int, int], first: Device) -> Finding:
+    lacking, all_ = counts
+    path = f'device.{"capacity" if read.kind == "capacity" else "attributes"}["{read.domain}"].{read.name}'
+    return Finding(
+        rule=RULE.id,
+        reason=REASON,
+        severity="note",
+        headline=f'{view.kind} "{view.meta.display_name}" has a selector that is near an error',
+        path=field_path(written.pointer),
+        detail=(
+            f"it reads {read.name} without a guard, and {lacking} of {numbered(all_, 'device')} of the class "
+            f"{'does' if lacking == 1 else 'do'} not publish it, such as {first.name} of pool {first.pool}: "
+            "only the rest of the selector keeps it from an error there"
+        ),
+        remedy=f"write has({path}) && before it",
+    )
+
+
+RULE = Rule(
+    id=REASON,
+    policy_kind="Checks",
+    subjects=frozenset({"ResourceClaim", "ResourceClaimTemplate"}),
+    reasons=(Reason(id=REASON, severity="note", summary="a selector reads, unguarded, what some devices of its class lack"),),
+    check=check,
+)
