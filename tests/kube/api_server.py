@@ -260,6 +260,12 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(data)
 
+        def do_PUT(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.do_GET()
+
+        do_POST = do_PATCH = do_PUT  # noqa: N815
+
         def _stream(self, pipe: queue.Queue[bytes | None]) -> None:
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -274,7 +280,7 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
             finally:
                 server.ended(pipe)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *_args: object) -> None:
             pass
 
     return Handler

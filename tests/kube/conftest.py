@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 
 import pytest
 from kubernetes.client.configuration import Configuration
 
 from tests.kube.api_server import ApiServer, serving
+from tests.real_clock import real_now
 from webhook.kube.client import Client
 from webhook.telemetry import EventLog
 
@@ -43,7 +43,7 @@ def log() -> io.BytesIO:
 @pytest.fixture
 def events(log: io.BytesIO) -> EventLog:
     """An event log into memory."""
-    return EventLog(log, lambda: datetime.now(UTC), style="text")
+    return EventLog(log, real_now, style="text")
 
 
 @pytest.fixture

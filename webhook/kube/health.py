@@ -41,7 +41,7 @@ def _waiting(state: ClusterState) -> str:
     lines = [
         f"{source.name}: {_doing(progress)}"
         for source, progress in state.progress
-        if source.kind.required and not progress.lists
+        if not progress.lists and (source.kind.required or progress.state != "refused")
     ]
     return "waiting for the first complete list of " + "; ".join(lines) if lines else "making the first snapshot"
 

@@ -25,6 +25,7 @@ from webhook.model.tolerant import Json, integer, mapping, sequence, text
 
 #: So many refusals in a row of what was allowed before are taken for a change of mind.
 _REFUSALS_BELIEVED: Final = 4
+_GONE: Final = 410
 #: A watch that ends sooner than after so many seconds, without a word, has not ended in order.
 _TOO_SHORT: Final = 1.0
 
@@ -64,11 +65,13 @@ class Progress:
 class Timing:
     """Seconds. A server sends bookmarks about once a minute: a connection silent for `silence` is dead.
 
-    `watch` is how long a watch is asked to last; up to twice as long, so that not all end at once.
+    `watch` is how long a watch is asked to last; up to twice as long, so that not all end at once. One that has lasted for
+    `proven` has shown that all is well again. Pauses grow from the first to the longest.
     """
 
     watch: int = 240
     silence: float = 150.0
+    proven: float = 5.0
     first_pause: float = 0.5
     longest_pause: float = 10.0
     refused_pause: float = 30.0
@@ -101,6 +104,7 @@ class Reflector:
     _failures: int = 0
     _refusals: int = 0
     _anew: bool = False
+    _has_forgotten: bool = False
     _stream: Stream | None = None
 
     def stop(self) -> None:
@@ -125,7 +129,7 @@ class Reflector:
                 self._watch()
                 self._failures = 0
             except _Gone:
-                self._broken("the server has forgotten where the watch was (410): listing again", forget=True)
+                self._forgotten()
             except ApiError as fault:
                 self._answered(fault)
             except ClusterError as fault:
@@ -135,7 +139,10 @@ class Reflector:
 
     def _answered(self, fault: ApiError) -> None:
         if fault.status not in (403, 404):
-            self._broken(str(fault), forget=fault.status == 410)
+            if fault.status == _GONE:
+                self._forgotten()
+            else:
+                self._broken(str(fault), forget=False)
             return
         self._version = ""
         self._refusals += 1
@@ -145,6 +152,18 @@ class Reflector:
         if self._refusals > _REFUSALS_BELIEVED or not self.progress.lists:
             self.sink.refused(self.source, fault)
         self._stop.wait(min(self.timing.refused_pause, self.timing.first_pause * 2.0 ** min(self._refusals, 10)))
+
+    def _forgotten(self) -> None:
+        """The server has no way to go on from where we were: a live answer, so all is listed at once, if it helps."""
+        why = "the server has forgotten where the watch was (410): listing again"
+        if self._has_forgotten:
+            self._broken(why, forget=True)
+            return
+        self._has_forgotten = True
+        self._version = ""
+        self.progress.errors += 1
+        self.report(self.source, why)
+        self._stop.wait(self.timing.first_pause * random.random())  # noqa: S311 - no secret
 
     def _broken(self, why: str, *, forget: bool) -> None:
         if self._stop.is_set() or self._anew:
@@ -202,6 +221,8 @@ class Reflector:
                     self._take(line)
             finally:
                 self._stream = None
+                if monotonic() - began > self.timing.proven:
+                    self._failures, self._has_forgotten = 0, False
         if silent and monotonic() - began < _TOO_SHORT:
             raise ClusterError("the watch ended as soon as it had begun")
 
@@ -219,14 +240,14 @@ class Reflector:
             case "BOOKMARK":
                 pass
             case "ERROR":
-                if integer(raw.get("code")) == 410 or raw.get("reason") == "Expired":
+                if integer(raw.get("code")) == _GONE or raw.get("reason") == "Expired":
                     raise _Gone
                 raise ClusterError(f"the watch ended with an error: {text(raw.get('message'))}")
             case _:
                 return
         self.progress.events += event.get("type") != "BOOKMARK"
         self._version = text(mapping(raw.get("metadata")).get("resourceVersion")) or self._version
-        self._failures = 0
+        self._failures, self._has_forgotten = 0, False
         self._seen_until(self.clock())
 
     def _read(self, raw: Json) -> Kept:
