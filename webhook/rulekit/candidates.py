@@ -97,8 +97,8 @@ def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consum
     reaches: dict[int, Reach] = {}
     distinct = ask.distinct if consumable else ()
     for device in devices:
-        tied = tuple(_value(device, name) for name in ask.matched)
-        apart = tuple(_value(device, name) for name in distinct)
+        tied = tuple([_value(device, name) for name in ask.matched]) if ask.matched else _NOTHING
+        apart = tuple([_value(device, name) for name in distinct]) if distinct else _NOTHING
         # Asked for all, a device that lacks the attribute makes the constraint fail: it must stay to be seen.
         if ask.count and MISSING in (*tied, *apart):
             continue
@@ -107,7 +107,7 @@ def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consum
         # Only of two devices is it certain on every server that they differ; of more, some releases let values repeat.
         kind = (models[device.name], apart if ask.count == 2 else ())
         # What others share with is paid for already.
-        draw = _NOTHING if device.sharable else _draw(device)
+        draw = _NOTHING if device.sharable or not device.consumes else _draw(device)
         number = MAX_RESULTS if device.sharable and repeated else 1
         key = (id(device.reach), kind, tied, draw)
         numbers[key] = numbers.get(key, 0) + number

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Final, TypeAlias
 
@@ -50,17 +50,25 @@ class Twin:
 Twins: TypeAlias = Mapping[tuple[str, str, str], tuple[Twin, ...]]
 
 
+_UNKNOWN: Final = Identity("", "", ())
+
+
 def identity(device: Device) -> Identity:
     """What a device says about which card it is."""
     telling = _telling(device.driver)
+    published = device.attributes.keys()
+    if telling.all.isdisjoint(published):
+        return _UNKNOWN
     uuid, parent = _text(device, telling.uuid), _text(device, telling.parent_uuid)
-    address, parent_address = _address(device, telling.addresses), _address(device, telling.parent_addresses)
+    address = parent_address = ""
+    if not telling.places.isdisjoint(published):
+        address, parent_address = _address(device, telling.addresses), _address(device, telling.parent_addresses)
     cards = [f"uuid {one}" for one in (uuid, parent) if one]
     cards += [f"PCI address {one}" for one in (address, parent_address) if one]
-    return Identity(uuid, address, tuple(cards) if len(cards) < 2 else tuple(dict.fromkeys(cards)))
+    return Identity(uuid, address, tuple(dict.fromkeys(cards)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Telling:
     """The qualified names of the attributes that tell a driver's cards apart."""
 
@@ -68,6 +76,16 @@ class _Telling:
     parent_uuid: str
     addresses: tuple[str, ...]
     parent_addresses: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """Those that hold addresses."""
+        return frozenset((*self.addresses, *self.parent_addresses))
+
+    @cached_property
+    def all(self) -> frozenset[str]:
+        """All of them."""
+        return self.places | {self.uuid, self.parent_uuid}
 
 
 @lru_cache(maxsize=256)
