@@ -1,5 +1,6 @@
 """Writes the generated pages: one per rule, from its docstring, its reasons and the first manifest that it refuses; the
-reference of the policy format and its JSON Schema, from the definitions that read the files.
+reference of the policy format and its JSON Schema, from the definitions that read the files; the functions of CEL, from their
+table.
 
 `python -m docs.generate` writes them; the test suite checks that they are what this would write.
 """
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from inspect import getmodule
 from pathlib import Path
 
+from docs import cel_functions
 from webhook.policyfile import json_schema, policy_reference
 from webhook.rulekit.rule import Rule
 from webhook.rules import ALL
@@ -37,8 +39,9 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 
 def policy_format() -> Iterator[tuple[Path, str]]:
-    """What is published of the policy format: where it goes, and its text."""
+    """What is published of the policy format and of CEL: where it goes, and its text."""
     yield ROOT / "docs" / "policy-reference.md", policy_reference()
+    yield ROOT / "docs" / "cel-functions.md", cel_functions.page()
     yield ROOT / "policies" / "schema" / "fallgate-policies.schema.json", json.dumps(json_schema(), indent=2) + "\n"
 
 
