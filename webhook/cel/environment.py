@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from webhook.cel.cost.sizes import DECLARED, Declared
 from webhook.cel.library import FUNCTIONS
 from webhook.cel.library.table import Function
-from webhook.cel.messages import MESSAGES, Message, unknown
+from webhook.cel.messages import MESSAGES, NEVER_MADE, Message, unknown
 from webhook.cel.types import (
     BOOL,
     BYTES,
@@ -62,7 +62,7 @@ class Environment:
         for type_ in self.variables.values():
             if type_.kind is Kind.STRUCT and type_.fields is not None and type_.name == name:
                 return unknown(name, type_.fields, type_)
-        return MESSAGES.get(name)
+        return MESSAGES.get(name) or NEVER_MADE.get(name)
 
     def type_value(self, name: str) -> TypeValue | None:
         """The type that a name stands for, if it stands for one."""

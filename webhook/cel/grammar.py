@@ -46,7 +46,7 @@ _RULES = {
     # true, false and null are read as names and told apart afterwards, so that `trueish` stays one name.
     r"^literal +: .*\n.*": "literal : UINT_LIT | FLOAT_LIT | INT_LIT | STRING_LIT | BYTES_LIT",
     # Literals as cel-go reads them.
-    r"^INT_LIT .*": r"INT_LIT.1 : /-?(?:0x[0-9a-fA-F]+|[0-9]+)/",
+    r"^INT_LIT .*": r"INT_LIT.1 : /-?(?:0x[0-9a-fA-F]+(?![0-9a-fA-FuU])|[0-9]+(?![0-9uUx]))/",
     r"^UINT_LIT .*": r"UINT_LIT.2 : /(?:0x[0-9a-fA-F]+|[0-9]+)[uU]/",
     r"^FLOAT_LIT .*": r"FLOAT_LIT.3 : /-?(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+"
     r"|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/",

@@ -22,6 +22,7 @@ from webhook.cel.types import (
     DYN,
     EMPTY,
     INT,
+    NULL,
     STRING,
     TIMESTAMP,
     UINT,
@@ -34,6 +35,7 @@ from webhook.cel.values import (
     DomainMap,
     Duration,
     EvaluationError,
+    Optional,
     Timestamp,
     UInt,
     go_type,
@@ -78,6 +80,8 @@ def _wrong(message: str, field: str, reason: str) -> EvaluationError:
 
 
 def _checked(message: str, field: str, value: Any, holder: type) -> Any:
+    while type(value) is Optional:
+        value = value.value
     if type(value) is not holder:
         raise _wrong(message, field, f"unsupported native conversion from {type_name(value)} to '{_NATIVE[holder]}'")
     return value
@@ -158,8 +162,36 @@ def as_json(value: Any) -> Any:
 
 
 def _value(fields: Fields) -> Any:
-    field, value = list(fields.items())[-1] if fields else ("null_value", None)
-    return None if field == "null_value" else as_json(value)
+    field, value = list(fields.items())[-1] if fields else ("null_value", 0)
+    if field == "null_value":
+        _integer("Value", field, value, 32)
+        return None
+    if field in _HOLDERS:
+        return _checked("Value", field, value, _HOLDERS[field])
+    return _json_list("Value", field, value) if field == "list_value" else _json_map("Value", field, value)
+
+
+_HOLDERS: Mapping[str, type] = {"number_value": float, "string_value": str, "bool_value": bool}
+
+
+def _json_list(message: str, field: str, value: Any) -> Any:
+    if type(value) is not list:
+        raise _wrong(message, field, f"unsupported type conversion from '{type_name(value)}' to list")
+    return as_json(value)
+
+
+def _json_map(message: str, field: str, value: Any) -> Any:
+    if type(value) not in (dict, DomainMap) or any(type(key_value(key)) is not str for key in value):
+        raise _wrong(message, field, f"unsupported type conversion from '{type_name(value)}' to a map of strings")
+    return as_json(value)
+
+
+def _struct(fields: Fields) -> Any:
+    return _json_map("Struct", "fields", fields.get("fields", {}))
+
+
+def _list_value(fields: Fields) -> Any:
+    return _json_list("ListValue", "values", fields.get("values", []))
 
 
 def _any(fields: Fields) -> Any:
@@ -191,8 +223,8 @@ MESSAGES: Mapping[str, Message] = {
         "Duration": Message(DURATION, {"seconds": INT, "nanos": INT}, _duration),
         "Timestamp": Message(TIMESTAMP, {"seconds": INT, "nanos": INT}, _timestamp),
         "Value": Message(DYN, _KINDS_OF_VALUES, _value),
-        "Struct": Message(_MAP, {"fields": _MAP}, lambda fields: as_json(fields.get("fields", {}))),
-        "ListValue": Message(_LIST, {"values": _LIST}, lambda fields: as_json(fields.get("values", []))),
+        "Struct": Message(_MAP, {"fields": _MAP}, _struct),
+        "ListValue": Message(_LIST, {"values": _LIST}, _list_value),
         "Any": Message(ANY, {"type_url": STRING, "value": BYTES}, _any),
         "Empty": Message(EMPTY, {}, lambda _: EmptyMessage()),
     }.items()
@@ -208,3 +240,10 @@ def unknown(name: str, fields: Mapping[str, Type], type_: Type) -> Message:
         raise EvaluationError(f"unknown type '{name}'")
 
     return Message(type_, fields, make)
+
+
+#: Names of types that can be written as messages: nobody can make one.
+NEVER_MADE: Mapping[str, Message] = {
+    name: unknown(name, {}, type_)
+    for name, type_ in {"list": _LIST, "null_type": NULL, "timestamp": TIMESTAMP, "duration": DURATION}.items()
+}
