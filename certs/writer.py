@@ -67,7 +67,7 @@ class Report:
 class _Seen:
     """What is there, as read a moment ago."""
 
-    secret: Object | None
+    secret: Object | None = field(repr=False)
     configurations: dict[str, Object]
     contents: Contents = field(init=False)
 

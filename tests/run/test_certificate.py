@@ -9,7 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from certs.folder import issue_into
+from certs.model import facts_of, read_certificates
 from webhook.run.certificate import ServedCertificate
 from webhook.server.ports import Condition
 from webhook.settings import CertificateSettings
@@ -111,3 +114,39 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
     around.certificate.look()
     assert [line["event"] for line in around.event_lines()] == ["certificate not issued", "certificate not loaded"]
     assert around.conditions()[0].state == "failed"
+
+
+def test_self_signed_is_for_what_the_api_server_calls_too(tmp_path: Path) -> None:
+    events = io.BytesIO()
+    certificate = ServedCertificate(
+        CertificateSettings(folder=tmp_path, self_signed=("localhost",), service="fallgate", names=("localhost", "a.example")),
+        1.0,
+        recorder=ListRecorder(),
+        events=EventLog(events, lambda: NOW),
+        clock=lambda: NOW,
+        namespace="ns",
+    )
+    certificate.look()
+    certificate.look()
+    assert facts_of(read_certificates((tmp_path / "tls.crt").read_bytes())[0]).names == (
+        "localhost",
+        "fallgate.ns.svc",
+        "a.example",
+    )
+    assert [json.loads(line)["event"] for line in events.getvalue().splitlines()] == ["certificate loaded"]
+
+
+def test_a_fault_of_ours_does_not_end_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    issue_into(tmp_path, ["localhost"], now=NOW)
+    around = Around(tmp_path)
+    around.certificate.look()
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("certs.reload.check_pair", broken)
+    issue_into(tmp_path, ["localhost"], now=NOW)
+    around.certificate.look()
+    assert around.conditions()[0].state == "ok"
+    assert around.event_lines()[-1]["event"] == "certificate not looked at"
+    assert "ZeroDivisionError: a fault" in around.event_lines()[-1]["error"]

@@ -181,6 +181,19 @@ def test_an_api_server_that_refuses_is_told_once_and_does_not_make_it_unready() 
     assert replica.conditions()[-1].state == "ok"
 
 
+def test_a_fault_of_ours_does_not_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    replica = Replica(installed())
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("certs.writer.plan", broken)
+    replica.writer.round()
+    (condition,) = replica.writer.conditions()
+    assert (condition.name, condition.state) == ("certificate-writer", "degraded")
+    assert condition.detail.endswith("ZeroDivisionError: a fault\n")
+
+
 async def test_the_lease_is_given_back_at_the_end() -> None:
     store = installed()
     replica = Replica(store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import traceback
 from collections.abc import Iterable
 from datetime import timedelta
 
@@ -42,8 +43,8 @@ class ServedCertificate:
         self._events = events
         self._clock = clock
         self._blocks = known is not None
-        names = expected_names(settings, namespace)
-        self._reloader = Reloader(_source(settings, known), names, verify_clients=settings.client_ca is not None)
+        self._names = expected_names(settings, namespace)
+        self._reloader = Reloader(_source(settings, known), self._names, verify_clients=settings.client_ca is not None)
         self.context = self._reloader.context
         self._refused = False
 
@@ -89,6 +90,12 @@ class ServedCertificate:
 
     def look(self) -> None:
         """Look once; issue a pair first when we may and it is time. Never raises for what it finds."""
+        try:
+            self._look()
+        except Exception:  # noqa: BLE001 - a fault of ours must not end the process while what is served is good
+            self._events.error("certificate not looked at", error=traceback.format_exc())
+
+    def _look(self) -> None:
         outcome = self._reloader.poll(self._clock())
         if self._settings.self_signed and self._may_issue and self._must_issue() and self._issue():
             outcome = self._reloader.poll(self._clock())
@@ -111,8 +118,9 @@ class ServedCertificate:
 
     def _issue(self) -> bool:
         assert self._settings.folder is not None
+        names = tuple(dict.fromkeys(self._settings.self_signed + self._names))
         try:
-            issue_into(self._settings.folder, self._settings.self_signed, now=self._clock())
+            issue_into(self._settings.folder, names, now=self._clock())
         except (CertificateError, OSError) as error:
             self._events.error("certificate not issued", why=str(error))
             return False

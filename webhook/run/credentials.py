@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -102,13 +103,14 @@ class CertificateWriter:
             self._end()
 
     def round(self) -> None:
-        """One round. Never raises for what the API server says."""
+        """One round. Never raises for what it finds."""
         try:
             report = self._writer.round(self._clock())
         except (StoreError, CertificateError) as error:
-            if str(error) != self._fault:
-                self._events.error("certificates cannot be kept", why=str(error))
-            self._fault = str(error)
+            self._fail(str(error))
+            return
+        except Exception:  # noqa: BLE001 - a fault of ours must not end the process while what is served is good
+            self._fail(traceback.format_exc())
             return
         if report.writer and not self.writes:
             self._events.info("writer of certificates", identity=self._identity)
@@ -117,6 +119,11 @@ class CertificateWriter:
         if report.waiting and report.waiting != self._waiting:
             self._events.info("certificates wait", why=report.waiting)
         self.writes, self._waiting, self._fault = report.writer, report.waiting, ""
+
+    def _fail(self, why: str) -> None:
+        if why != self._fault:
+            self._events.error("certificates cannot be kept", why=why)
+        self._fault = why
 
     def _end(self) -> None:
         release = threading.Thread(target=self._writer.end, args=(self._clock(),), daemon=True)

@@ -98,8 +98,9 @@ def serve(settings: Settings) -> int:
     fleet or certificate is no reason not to start: the server is not ready then, says why, and looks again.
     """
     workers, life = settings.life.workers, settings.life
-    lock = LogLock() if workers > 1 else None
-    events = build_event_log(settings.log, clock, lock)
+    # One for each: decisions that wait for their reader must not hold up events, nor those the answers.
+    of_events, of_decisions = (LogLock(), LogLock()) if workers > 1 else (None, None)
+    events = build_event_log(settings.log, clock, of_events)
     try:
         doors = open_doors(settings.http)
     except OSError as error:
@@ -108,7 +109,7 @@ def serve(settings: Settings) -> int:
     with contextlib.closing(doors):
         if workers == 1:
             return work(settings, events, doors)
-        job = partial(work, settings, events, doors, lock)
+        job = partial(work, settings, events, doors, of_decisions)
         return Supervisor(job, workers, events, end_seconds=life.drain_seconds + life.stop_seconds + _LATE_SECONDS).run()
 
 
