@@ -17,7 +17,7 @@ COMMAND = str(Path(sys.executable).with_name("fallgate"))
 
 
 class Fallgate:
-    """A running server. `options` are those of `fallgate serve` but for where it listens and logs. It is asked as kubelet asks."""
+    """A running server. `options` are those of `fallgate serve` but for where it listens and logs."""
 
     def __init__(self, name: str, port: int, folder: Path, options: Sequence[str], environ: Mapping[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)

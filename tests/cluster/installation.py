@@ -44,8 +44,10 @@ class Installation:
         return said
 
     def uninstall(self) -> Said:
-        """`helm uninstall`."""
-        return self.plane.helm()("uninstall", RELEASE, "-n", NAMESPACE, seconds=120)
+        """`helm uninstall`; then no kubelet is there to end the Deployment's pods."""
+        said = self.plane.helm()("uninstall", RELEASE, "-n", NAMESPACE, seconds=120)
+        self.plane.kubectl()("delete", "pods", "--all", "-n", NAMESPACE, "--force", "--grace-period=0")
+        return said
 
     def start(self, *more: str, through: int = 0, aside: bool = False) -> Fallgate:
         """One more replica. `more` are options after those of the Deployment; `through` is a port by which it reaches the API

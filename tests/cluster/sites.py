@@ -38,6 +38,14 @@ class Site:
         self.install()
         self.start()
 
+    def reopen(self) -> None:
+        """Install anew after an uninstall."""
+        self.installation.stop()
+        if self.plane.full:
+            gone = self.plane.kubectl()
+            eventually("the namespace is gone", lambda: gone("get", "namespace", NAMESPACE).code != 0, within=60)
+        self.open()
+
     def close(self) -> None:
         """End what `open` and tests have started."""
         self.installation.stop()
@@ -74,11 +82,11 @@ class Site:
         admin = self.plane.kubectl()
         admin("create", "configmap", "fallgate-cap", "-n", NAMESPACE, f"--from-literal=mode={mode}").fine()
         try:
-            eventually("the cap holds", lambda: f"mode {mode}" in self.fallgate.conditions(), within=5)
+            eventually("the cap holds", lambda: "cap degraded" in self.fallgate.conditions(), within=5)
             yield
         finally:
             admin("delete", "configmap", "fallgate-cap", "-n", NAMESPACE).fine()
-            eventually("the cap is gone", lambda: f"mode {mode}" not in self.fallgate.conditions(), within=5)
+            eventually("the cap is gone", lambda: "cap ok" in self.fallgate.conditions(), within=5)
 
     def _rule(self, files: Mapping[str, str]) -> None:
         if files == self._files:

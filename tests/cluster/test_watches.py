@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -101,14 +102,16 @@ def test_the_api_server_is_restarted(site: Site, busy: World, line: Front) -> No
 
 
 def test_the_api_server_has_forgotten_where_the_watch_was(site: Site, busy: World, line: Front) -> None:
-    """410: a server that has just started remembers nothing from before."""
+    """410: a server that has just started remembers nothing from before, and of this Fallgate has not seen all."""
     before = decisions(busy)
-    with site.paused():
-        busy.node("node-in-between", *h100(), labels={STACK: "dra"})
-        busy.admin("delete", "node", "node-after-cut").fine()
-        busy.admin("delete", "resourceslice", f"node-after-cut-{build.NVIDIA}").fine()
-        site.plane.restart_api_server()
-        line.cut()
+    line.hold()
+    busy.node("node-in-between", *h100("gpu-0", "gpu-1"), labels={STACK: "dra"})
+    busy.admin("delete", "node", "node-after-cut").fine()
+    busy.admin("delete", "resourceslice", f"node-after-cut-{build.NVIDIA}").fine()
+    site.plane.restart_api_server()
+    line.cut()
+    line.release()
     site.settle()
-    assert "410" in site.fallgate.process.log.read_text()
+    events = [json.loads(text) for text in site.fallgate.process.log.read_text().splitlines()]
+    assert [event for event in events if event.get("kind") == "Node" and "410" in event.get("why", "")]
     assert decisions(busy) == before
