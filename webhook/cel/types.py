@@ -46,8 +46,11 @@ class Type:
     fields: Mapping[str, Type] | None = field(default=None, compare=False, repr=False)
     nullable: bool = field(default=False, compare=False, repr=False)
     weight: int = field(default=1, init=False, compare=False, repr=False)
+    #: There is a type parameter in it.
+    open: bool = field(default=False, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "open", self.kind is Kind.PARAM or any(nested.open for nested in self.params))
         # A map nested in both key and value doubles at each level: a hostile expression may not do that for long.
         if self.params:
             weight = 1 + sum(nested.weight for nested in self.params)

@@ -92,6 +92,8 @@ def _less_specific(one: Type, two: Type) -> bool:
 
 def _free_of(bindings: Bindings, parameter: Type, within: Type) -> bool:
     """The parameter does not occur in the type (else it would become a part of itself)."""
+    if not within.open:
+        return True
     if parameter == within:
         return False
     if within.kind is Kind.PARAM:
@@ -102,19 +104,21 @@ def _free_of(bindings: Bindings, parameter: Type, within: Type) -> bool:
 
 def substitute(bindings: Bindings, type_: Type, *, close: bool = False) -> Type:
     """The type with all bound parameters replaced; with `close`, unbound ones become dyn."""
+    if not type_.open:
+        return type_
     bound = bindings.get(type_) if type_.kind is Kind.PARAM else None
     if bound is not None:
         return substitute(bindings, bound, close=close)
     if type_.kind is Kind.PARAM:
         return DYN if close else type_
-    if not type_.params:
-        return type_
     params = tuple(substitute(bindings, nested, close=close) for nested in type_.params)
     return type_ if params == type_.params else Type(type_.kind, type_.name, params, type_.fields)
 
 
 def params_of(type_: Type) -> set[Type]:
     """The type parameters in a type."""
+    if not type_.open:
+        return set()
     if type_.kind is Kind.PARAM:
         return {type_}
     return {found for nested in type_.params for found in params_of(nested)}
