@@ -203,7 +203,8 @@ class _Estimator:
             local = self.scopes.find(node.name)
             if local is not None:
                 return local.path
-        return self._paths.get(node, NO_PATH)
+        known = self._paths.get(node)  # a field of a literal is looked up like a variable
+        return known if known is not None else Path([], 0, self.checked.environment.sizes)
 
     def _copy_sizes(self, target: Node, source: Node) -> None:
         size = self.size(source)
