@@ -22,6 +22,8 @@ from typing import IO, Any
 
 #: The version of k8s.io/dynamic-resource-allocation that judges (go.mod).
 VERSION = "0.37.2"
+#: The versions of it that judge what earlier minor releases of Kubernetes say of selectors (older/go-1.*.mod).
+OLDER = {34: "0.34.13", 35: "0.35.10", 36: "0.36.6"}
 SOURCES = Path(__file__).parent
 
 Json = dict[str, Any]
@@ -50,16 +52,30 @@ def build() -> Path:
     if binary.exists():
         return binary
     go = _go()
+    _compile(go, SOURCES, binary)
+    return binary
+
+
+def build_older(minor: int) -> Path:
+    """The program that asks an earlier release about selectors. Raises OracleMissing."""
+    modules = (SOURCES / "older" / f"go-1.{minor}.mod").read_bytes()
+    digest = hashlib.sha256(modules + (SOURCES / "older" / "main.go").read_bytes()).hexdigest()[:16]
+    binary = _cache() / f"older-{OLDER[minor]}-{digest}" / "oracle"
+    if not binary.exists():
+        _compile(_go(), SOURCES / "older", binary, f"-modfile=go-1.{minor}.mod")
+    return binary
+
+
+def _compile(go: str, sources: Path, binary: Path, *options: str) -> None:
     binary.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
         made = Path(folder) / "oracle"
         environment = os.environ | {"CGO_ENABLED": "0"}
-        command = [go, "build", "-p", "1", "-trimpath", "-buildvcs=false", "-o", str(made), "."]
-        built = subprocess.run(command, cwd=SOURCES, env=environment, capture_output=True, text=True, check=False)
+        command = [go, "build", "-p", "1", "-trimpath", "-buildvcs=false", *options, "-o", str(made), "."]
+        built = subprocess.run(command, cwd=sources, env=environment, capture_output=True, text=True, check=False)
         if built.returncode:
             raise OracleMissing(f"the oracle does not build: {built.stderr.strip()[-2000:]}")
         made.replace(binary)
-    return binary
 
 
 def conformance_tests() -> Iterator[Json]:
@@ -88,9 +104,12 @@ def _go() -> str:
 
 
 def _binary() -> Path:
+    return _cache() / f"oracle-{VERSION}-{_fingerprint()}" / "oracle"
+
+
+def _cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME")
-    cache = Path(home) if home else Path.home() / ".cache"
-    return cache / "fallgate" / f"oracle-{VERSION}-{_fingerprint()}" / "oracle"
+    return (Path(home) if home else Path.home() / ".cache") / "fallgate"
 
 
 def _fingerprint() -> str:
@@ -101,12 +120,17 @@ def _fingerprint() -> str:
 
 
 class Oracle:
-    """A running oracle. `with Oracle() as oracle: oracle.ask({...})`."""
+    """A running oracle, the newest or one from `build_older`. `with Oracle() as oracle: oracle.ask({...})`."""
 
-    def __init__(self) -> None:
+    def __init__(self, binary: Path | None = None) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the oracle
         self._process = subprocess.Popen(
-            [str(build())], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, errors="replace"
+            [str(binary or build())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            errors="replace",
         )
 
     def __enter__(self) -> Oracle:

@@ -68,6 +68,12 @@ def corpus() -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if len(text) < 600))
 
 
+def published_devices() -> list[dict[str, Any]]:
+    """Devices that drivers publish."""
+    rows = [device for row in _rows("vendors-0.37.2.jsonl") for device in row.get("devices", ())]
+    return [{key: row[key] for key in ("driver", "attributes", "capacity")} for row in rows]
+
+
 def _rows(name: str) -> Iterator[dict[str, Any]]:
     data = (_ROOT / "cel" / "data" / name).read_bytes()
     text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()

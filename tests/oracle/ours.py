@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from webhook.cel import CelError, Outcome, Selector, compile_selector
@@ -17,9 +17,11 @@ def to_device(described: Mapping[str, Any]) -> Device:
     return read_device(dict(described), described["driver"], "pool", "device", _ANYWHERE)
 
 
-def selector_answer(expression: str, devices: Iterable[Device]) -> dict[str, Any]:
+def selector_answer(
+    expression: str, devices: Iterable[Device], *, minor: int = 37, gates: Collection[str] = ()
+) -> dict[str, Any]:
     """What we say of a selector: {"compile"} or {"verdict", "maxCost", "cost"}, as the oracle has it."""
-    selector = compile_selector(expression)
+    selector = compile_selector(expression, minor=minor, gates=gates)
     if not isinstance(selector, Selector):
         return {"compile": "; ".join(problem.message for problem in selector)}
     verdicts, costs = [], []

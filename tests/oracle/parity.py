@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.oracle.allocation import (
@@ -41,6 +42,8 @@ _CRASHED = re.compile(r"internal error: \w+$")
 _REPEATS = 12
 #: Differences that are shown of each comparison.
 _SHOWN = 20
+#: From so many selectors on, those that once differed are asked too.
+_MANY = 1_000
 #: Values do not depend on a device.
 BARE = to_device({"driver": "d.io", "attributes": {}, "capacity": {}})
 
@@ -73,9 +76,17 @@ def say(text: str) -> None:
 # Selectors.
 
 
+def found() -> list[str]:
+    """Expressions that once differed."""
+    lines = (Path(__file__).parent / "found.txt").read_text(encoding="utf-8").split("\n")
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 def selector_questions(number: int, seed: int) -> Iterator[dict[str, Any]]:
     """Random selectors, each with three random devices: half by grammar, the others from the function table and by mutation."""
     rng = random.Random(seed + 1)
+    if number >= _MANY:
+        yield from ({"id": text, "expression": text, "devices": devices(rng)} for text in found())
     styles = (expressions(number, seed), selectors(number, seed), mutants(number, seed))
     for i in range(number):
         style = rng.choice((0, 0, 1, 2))
@@ -154,7 +165,7 @@ def compare_values(oracle: Oracle, number: int, seed: int) -> int:
     """Compares the values of `number` random expressions of any type; prints counts; returns the number of differences."""
     counts: Counter[str] = Counter()
     suspects = []
-    for asked, judged in oracle.stream(_value_questions(number, seed)):
+    for asked, judged in oracle.stream(value_questions(number, seed)):
         wanted = value_outcome(judged)
         counts[f"judge has {'a value' if 'value' in wanted else next(iter(wanted))}"] += 1
         if any(value_outcome(ours) != wanted for ours in answers(asked["value"], BARE)):
@@ -173,8 +184,8 @@ def compare_values(oracle: Oracle, number: int, seed: int) -> int:
     return differences
 
 
-def _value_questions(number: int, seed: int) -> Iterator[dict[str, Any]]:
-    """None names a device: there is none behind the question for a value."""
+def value_questions(number: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Random expressions of any type. None names a device: there is none behind the question for a value."""
     return ({"id": i, "value": text} for i, text in enumerate(calls(number, seed)) if "device" not in text)
 
 
