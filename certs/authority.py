@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from certs.model import CertificateError, facts_of, read_certificates
@@ -60,6 +60,6 @@ def is_signed_by(leaf: x509.Certificate, authority: Authority) -> bool:
     """Whether the authority's key signed that certificate."""
     try:
         leaf.verify_directly_issued_by(authority.certificate)
-    except (ValueError, TypeError, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return False
     return True

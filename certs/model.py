@@ -58,9 +58,24 @@ def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
     Raises CertificateError when there is none or one cannot be read.
     """
     try:
-        return tuple(x509.load_pem_x509_certificates(pem))
-    except ValueError as error:
+        certificates = tuple(x509.load_pem_x509_certificates(pem))
+    except (ValueError, x509.InvalidVersion) as error:
         raise CertificateError(certificate_fault(pem)) from error
+    for certificate in certificates:
+        _look_into(certificate)
+    return certificates
+
+
+def _look_into(certificate: x509.Certificate) -> None:
+    """The library reads a certificate lazily: what is wrong inside is found now, and not wherever a part is first asked for."""
+    try:
+        certificate.public_key()
+        _ = (certificate.extensions, certificate.subject, certificate.issuer, certificate.signature_hash_algorithm)
+        _ = (certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+    except (ValueError, UnsupportedAlgorithm, x509.UnsupportedGeneralNameType, x509.DuplicateExtension) as error:
+        raise CertificateError(
+            "the certificate is damaged, or made in a way that no TLS client knows: a part of it cannot be read"
+        ) from error
 
 
 def read_key(pem: bytes) -> ServerKey:
