@@ -10,7 +10,7 @@ import pytest
 
 from webhook.errors import InputError
 from webhook.model.server_version import Server
-from webhook.settings import OPTIONS, OptionValue, Settings
+from webhook.settings import OPTIONS, KubeSettings, OptionValue, Settings
 
 NEEDED: dict[str, OptionValue] = {"policies": "p", "fleet": "f", "certs": "c"}
 
@@ -169,6 +169,41 @@ def test_certificate_in_a_secret() -> None:
 def test_clients_are_verified_by_authority_and_name() -> None:
     found = settings(client_ca="ca.crt", client_names="kube-apiserver,proxy")
     assert (found.certificate.client_ca, found.http.client_names) == (Path("ca.crt"), ("kube-apiserver", "proxy"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"cluster": "true", "fleet": "f"},
+            "--fleet and --cluster exclude each other: the facts come from a folder or from the API server",
+        ),
+        ({}, "neither --fleet DIR nor --cluster is given: say where the facts about the cluster come from"),
+        (
+            {"cluster": "true", "stale-after-seconds": "60"},
+            "--stale-after-seconds 60 is too little with --cluster: a quiet watch is heard of about once a minute; "
+            "120 is the least",
+        ),
+        (
+            {"cluster": "true", "features": "pods,nodes"},
+            "--features: 'nodes' is no feature; known are pods, quotas, owners, taint-rules, queues, or all",
+        ),
+    ],
+)
+def test_mistakes_about_where_the_facts_come_from(options: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        Settings.from_sources({"policies": "p", "certs": "c", **options}, {})
+    assert str(refused.value) == said
+
+
+def test_a_cluster_to_read() -> None:
+    given = {"policies": "p", "certs": "c", "cluster": "true", "features": "pods,owners", "feature-gates": "A=true"}
+    sources = Settings.from_sources(given, {"FALLGATE_NAMESPACE": "guard", "FALLGATE_CAP_CONFIGMAP": ""}).sources
+    assert sources.fleet is None
+    assert sources.cluster == KubeSettings(
+        namespace="guard", cap_configmap="", features=frozenset({"pods", "owners"}), gates={"A": True}
+    )
+    assert Settings.from_sources({"policies": "p", "certs": "c", "fleet": "f"}, {}).sources.cluster is None
 
 
 def test_flags_are_known_to_be_flags() -> None:
