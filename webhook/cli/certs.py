@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ def show(path: Path, output: str) -> None:
     if path.is_dir():
         _print([item for name in (CERTIFICATE, AUTHORITY) for item in _all_in(path / name, _read(path / name))], now, output)
         return
-    text = click.get_binary_stream("stdin").read() if str(path) == "-" else _read(path)
+    text = sys.stdin.buffer.read() if str(path) == "-" else _read(path)
     contents = secret_in(text)
     if contents is None:
         _print(_all_in(path, text), now, output)
