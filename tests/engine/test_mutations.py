@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import product
@@ -9,17 +10,33 @@ from typing import Any
 
 import pytest
 
-from tests.build import NVIDIA, Raw, claim, device, device_class, device_slice, exactly, gpu, namespace, node, pod, template
+from tests.build import (
+    NVIDIA,
+    Raw,
+    claim,
+    device,
+    device_class,
+    device_slice,
+    exactly,
+    gpu,
+    namespace,
+    node,
+    owned_by,
+    pod,
+    template,
+)
 from tests.harness import NOW, review_of
 from tests.injecting import document, policies, tier
 from tests.ownership import PLUGIN, ownership
 from webhook.engine import Admission, admit, decide
-from webhook.fleet.build import build_fleet
+from webhook.fleet.build import build_fleet, with_objects
 from webhook.fleet.fleet import Fleet
-from webhook.model.finding import Mode
+from webhook.model.finding import Finding, Mode
 from webhook.model.json_patch import apply_patch
 from webhook.model.labels import LabelSelector
-from webhook.rulekit.policies import DeviceOwnership, Exemption, PolicySet
+from webhook.rulekit.policies import Checks, DeviceOwnership, Exemption, Header, Match, PolicySet
+from webhook.rulekit.rule import Mutation, Rule
+from webhook.rulekit.view import View
 
 AMD, AMD_PLUGIN = "gpu.amd.com", "amd.com/gpu"
 FLEET = build_fleet(
@@ -208,3 +225,62 @@ def test_a_forged_record_is_taken_off_whoever_is_exempted() -> None:
     forged = {**CLAIM, "metadata": {**CLAIM["metadata"], "annotations": {"fallgate.dev/injected": '{"requests":[]}'}}}
     decision = decide(review_of(forged), FLEET, replace(MODELS, exemptions=(exempt(),)), NOW, phase="mutate")
     assert [op["op"] for op in decision.patch] == ["remove"]
+
+
+LABELLED = {"op": "add", "path": "/metadata/labels/seen", "value": "yes"}
+
+
+def labels(_view: View, _policy: object) -> Mutation:
+    return Mutation(ops=(LABELLED,))
+
+
+def says_labels(view: View, _policy: object) -> Iterator[Finding]:
+    yield Finding(rule="z-rule", reason="r", severity="note", detail=str(dict(view.meta.labels)))
+
+
+@pytest.mark.parametrize(
+    ("match", "exemptions", "seen"),
+    [
+        (Match(), (), True),
+        (Match(device_classes=("other.example.com",)), (), False),
+        (Match(), (exempt(rules=("a-rule",)),), False),
+        (Match(), (exempt(rules=("a-rule",), effect="warn"),), False),
+        (Match(), (exempt(rules=("a-rule",), expires=NOW - timedelta(days=1)),), True),
+    ],
+)
+@pytest.mark.parametrize("phase", ["mutate", "validate"])
+def test_only_what_a_mode_holds_back_is_imagined(
+    use_rules: Callable[..., None],
+    a_rule: Callable[..., Rule],
+    match: Match,
+    exemptions: tuple[Exemption, ...],
+    seen: bool,
+    phase: Any,
+) -> None:
+    plain = Header(kind="Checks", name="p", digest="1234567")
+    held = replace(plain, name="h", mode="audit")
+    use_rules(
+        a_rule("a-rule", check=lambda _view, _policy: (), mutate=labels),
+        a_rule("z-rule", check=says_labels, phases=frozenset({"mutate", "validate"})),
+    )
+    # the rule that changes things runs by one policy, the one that looks by both
+    checks = (
+        Checks(header=plain, rules={"a-rule": "off"}),
+        Checks(header=replace(held, match=match), rules={"z-rule": "off"}),
+    )
+    decision = decide(review_of(POD), FLEET, PolicySet(checks=checks, exemptions=exemptions), NOW, phase=phase)
+    found = [item.finding.detail for item in decision.findings if item.finding.reason == "r"]
+    assert found == [str({"app": "validator", "seen": "yes"} if seen else {"app": "validator"})]
+
+
+def test_the_pod_of_a_generated_claim_is_exempted_with_it() -> None:
+    owned = {
+        "annotations": {"resource.kubernetes.io/pod-claim-name": "gpu"},
+        "ownerReferences": owned_by("Pod", "owner", "u"),
+    }
+    owner = pod("owner", templates={"gpu": "nvidia"}, meta={"uid": "u", "labels": {"app": "validator"}})
+    body, world = claim("c", exactly("gpu"), **owned), with_objects(FLEET, [owner])
+    for app, patched in (("validator", False), ("trainer", True)):
+        exemptions = (exempt(pods=LabelSelector(match_labels={"app": app})),)
+        decision = decide(review_of(body), world, replace(MODELS, exemptions=exemptions), NOW, phase="mutate")
+        assert bool(decision.patch) is patched

@@ -160,6 +160,23 @@ def test_a_mutation_with_nothing_to_do_is_its_own_silence(use_rules: Callable[..
     assert (check.times, change.times) == (2, 1)
 
 
+def test_a_mutation_that_does_not_say_so_is_always_asked(use_rules: Callable[..., None], a_rule: Callable[..., Rule]) -> None:
+    change = Asked()
+    ask(use_rules, a_rule("some-rule", mutate=change.mutate), [POD, POD], fleet(), phase="mutate")
+    assert change.times == 2
+
+
+@pytest.mark.parametrize("phase", ["mutate", "validate"])
+def test_a_crash_is_no_silence(use_rules: Callable[..., None], a_rule: Callable[..., Rule], phase: Any) -> None:
+    def crashes(_view: View, _policy: object) -> Any:
+        raise ValueError("x")
+
+    use_rules(a_rule("some-rule", check=crashes, mutate=crashes, alike_for_pods=True))
+    world = fleet()
+    answers = [decide(review_of(POD), world, POLICIES, NOW, phase=phase) for _ in range(2)]
+    assert [bool(answer.internal_error) for answer in answers] == [True, True]
+
+
 def test_remembering_changes_no_answer() -> None:
     world, policies = everything()
     pods = [item["request"]["object"] for item in seeds() if item["request"]["object"].get("kind") == "Pod"]

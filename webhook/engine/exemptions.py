@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from webhook.engine.modes import capped
 from webhook.model.finding import Finding, Judged, Mode
-from webhook.model.labels import matches_any
+from webhook.model.labels import LabelSelector, matches_any
 from webhook.rulekit.policies import Exemption, RulePolicy
 from webhook.rulekit.rule import Rule
 from webhook.rulekit.view import View
@@ -78,15 +78,15 @@ def _fits(item: Exemption, view: View, names: Collection[str], policy: str) -> b
         (not item.namespaces or matches_any(view.namespace_name, item.namespaces))
         and (not item.users or matches_any(view.review.user.name, item.users))
         and (not item.groups or any(matches_any(group, item.groups) for group in view.review.user.groups))
-        and (item.pods is None or _pod_fits(item, view))
+        and (item.pods is None or _pod_fits(item.pods, view))
         and (not item.rules or any(name in item.rules for name in names))
         and (not item.policies or policy in item.policies)
     )
 
 
-def _pod_fits(item: Exemption, view: View) -> bool:
+def _pod_fits(selector: LabelSelector, view: View) -> bool:
     pod = view.pod or view.owner_pod
-    return pod is not None and item.pods is not None and item.pods.matches(pod.meta.labels)
+    return pod is not None and selector.matches(pod.meta.labels)
 
 
 def _holds(item: Exemption, now: datetime) -> bool:
