@@ -6,7 +6,7 @@ equal nodes cost little more than one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -184,9 +184,21 @@ def stocks_of(
                 local.setdefault(reached, []).append((pool, lot))
             else:
                 wide.append((reached, (pool, lot)))
-    offers = list(_offers(local, wide))
+    offers = list(_different(_offers(local, wide)))
     loose = [any(lot.tied[i] == LISTED for offer in offers for _, lot in offer) for i in range(len(ask.matched))]
     return frozenset(stock for offer in offers for stock in _stocks(offer, ask, loose))
+
+
+def _different(offers: Iterable[list[_Item]]) -> Iterator[list[_Item]]:
+    """One of those that come to the same stocks: thousands of nodes have the same to give. Counters are a pool's own."""
+    told: set[Hashable] = set()
+    for offer in offers:
+        like = tuple([(lot.kind, lot.tied, lot.number) for _, lot in offer])
+        if any(lot.draw for _, lot in offer):
+            yield offer
+        elif like not in told:
+            told.add(like)
+            yield offer
 
 
 def _offers(local: Mapping[NodeSet, list[_Item]], wide: list[tuple[NodeSet, _Item]]) -> Iterator[list[_Item]]:

@@ -145,7 +145,7 @@ def _twins(inventory: Inventory, pairs: Callable[[str, tuple[Pool, ...]], Iterab
 
 
 def _pairs_across(node: str, pools: tuple[Pool, ...]) -> Iterator[_Pair]:
-    if len({pool.driver for pool in pools}) < 2:
+    if len(pools) < 2 or len({pool.driver for pool in pools}) < 2:
         return
     by_card: dict[str, list[Device]] = {}
     for pool in pools:
@@ -161,7 +161,11 @@ def _pairs_across(node: str, pools: tuple[Pool, ...]) -> Iterator[_Pair]:
                 yield one, other, card
 
 
-def _pairs_within(node: str, pools: tuple[Pool, ...]) -> Iterator[_Pair]:
+def _pairs_within(node: str, pools: tuple[Pool, ...]) -> Iterable[_Pair]:
+    return _of_pool(pools[0]) if len(pools) == 1 and pools[0].node else _pairs_by_driver(node, pools)
+
+
+def _pairs_by_driver(node: str, pools: tuple[Pool, ...]) -> Iterator[_Pair]:
     by_driver: dict[str, list[Pool]] = {}
     for pool in pools:
         by_driver.setdefault(pool.driver, []).append(pool)

@@ -6,7 +6,7 @@ not). Pools in the middle of an update count too, because they will be complete 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -177,31 +177,47 @@ def takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count:
 
 
 def _takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int, of_shared: int) -> Takeable:
-    numbers: dict[NodeSet, int] = {}
-    drivers: dict[str, NodeSet] = {}
     matches = fleet.inventory.match(device_class, selectors)
     if matches.too_costly:
         return Takeable(fleet.nodes.all, {})
+    worth = max(of_shared, 1)
+    numbers: dict[NodeSet, int] = {}
+    drivers: dict[str, NodeSet] = {}
+    # Most pools are on one node: they are counted by its name, and made node sets of together.
+    on_node: dict[str, int] = {}
+    of_driver: dict[str, list[str]] = {}
     for found in matches.pools:
-        for reached, number in _reached(fleet.nodes, found, of_shared):
-            numbers[reached] = numbers.get(reached, 0) + number
+        if found.pool.node:
+            on_node[found.pool.node] = on_node.get(found.pool.node, 0) + _number(found, worth)
+            of_driver.setdefault(found.pool.driver, []).append(found.pool.node)
+            continue
+        for device in found.matched:
+            reached = fleet.nodes.reached(device.reach)
+            numbers[reached] = numbers.get(reached, 0) + (worth if device.sharable else 1)
             drivers[found.pool.driver] = drivers.get(found.pool.driver, 0) | reached
+    for nodes, number in _by_number(fleet.nodes, on_node):
+        numbers[nodes] = numbers.get(nodes, 0) + number
+    for driver, names in of_driver.items():
+        drivers[driver] = drivers.get(driver, 0) | fleet.nodes.named(names)
     enough = _with_enough(numbers, count)
     return Takeable(enough, {driver: nodes & enough for driver, nodes in drivers.items()})
+
+
+def _number(found: PoolMatches, worth: int) -> int:
+    """What a pool has to give; a device that can be shared is worth `worth`."""
+    return found.match.bit_count() if worth == 1 else sum(worth if device.sharable else 1 for device in found.matched)
+
+
+def _by_number(nodes: Nodes, on_node: Mapping[str, int]) -> Iterator[tuple[NodeSet, int]]:
+    names: dict[int, list[str]] = {}
+    for name, number in on_node.items():
+        names.setdefault(number, []).append(name)
+    return ((nodes.named(found), number) for number, found in names.items())
 
 
 def _given_repeatedly(fleet: Fleet) -> bool:
     """Whether one request may be given a device that can be shared several times."""
     return fleet.server.enabled("DRAConsumableCapacity") and fleet.server.minor < SHARED_ONCE_SINCE
-
-
-def _reached(nodes: Nodes, found: PoolMatches, of_shared: int) -> Iterable[tuple[NodeSet, int]]:
-    """What a pool has to give, by node set; a device that can be shared is worth `of_shared`, at least one."""
-    worth = max(of_shared, 1)
-    if found.pool.node:
-        number = sum(worth if device.sharable else 1 for device in found.matched)
-        return ((nodes.named((found.pool.node,)), number),)
-    return ((nodes.reached(device.reach), worth if device.sharable else 1) for device in found.matched)
 
 
 def _with_enough(numbers: Mapping[NodeSet, int], count: int) -> NodeSet:
