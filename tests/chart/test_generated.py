@@ -42,5 +42,5 @@ def test_lint(helm: Helm) -> None:
 
 def test_nothing_in_the_chart_is_left_over() -> None:
     """What .helmignore does not keep out is in the package that people download."""
-    known = {".helmignore", "Chart.yaml", "values.yaml", "values.schema.json", "templates", "packs", "dashboards"}
+    known = {".helmignore", "Chart.yaml", "README.md", "values.yaml", "values.schema.json", "templates", "packs", "dashboards"}
     assert {path.name for path in Path(CHART).iterdir()} == known

@@ -101,6 +101,13 @@ def test_without_any_feature_and_without_a_cap() -> None:
     assert ("", "configmaps", "fallgate-cap") not in granted(rendered("least"), "Role")
 
 
+def test_without_anything_to_read_or_write_there_is_no_role(any_helm: Helm) -> None:
+    values = {**rendered("outside").values, "capConfigMap": ""}
+    made = Rendered("", values, objects(any_helm.template(values)))
+    assert made.all("Role") == made.all("RoleBinding") == []
+    assert made.one("ClusterRoleBinding")["roleRef"]["name"] == "fallgate"
+
+
 def test_every_feature_of_the_program_can_be_switched_off() -> None:
     assert set(VALUES) == set(FEATURES)
     assert rendered("least").arguments["features"] == ""
