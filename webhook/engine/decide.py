@@ -67,7 +67,7 @@ def _decide(
     if passes_by(review, settings):
         return ALLOW
     subjects = read_subjects(review.group, review.kind, review.object, policies.workload_kinds)
-    if phase == "mutate" and review.operation == "UPDATE":
+    if phase == "mutate":
         stored = restore(review)
         if stored:
             return Decision(allowed=True, patch=stored, audit_annotations={"restored": "the stored spec of an injected object"})
