@@ -201,7 +201,10 @@ class ClusterState:
         self._begin(source.name, reflector.run)
 
     def _report(self, source: Source, what: str) -> None:
-        self._events.warning("watch broken", kind=source.name, why=what)
+        if what:
+            self._events.warning("watch broken", kind=source.name, why=what)
+        else:
+            self._events.info("watch up again", kind=source.name)
 
     # What reflectors see
 

@@ -26,6 +26,8 @@ from webhook.model.tolerant import Json, integer, mapping, sequence, text
 #: So many refusals in a row of what was allowed before are taken for a change of mind.
 _REFUSALS_BELIEVED: Final = 4
 _GONE: Final = 410
+#: So many watches in a row that were opened and brought nothing may never get on from where they are.
+_VAIN: Final = 4
 #: A watch that ends sooner than after so many seconds, without a word, has not ended in order.
 _TOO_SHORT: Final = 1.0
 
@@ -88,7 +90,8 @@ class _Gone(Exception):
 class Reflector:
     """Lists and watches one source until `stop`. `run` is for a thread of its own.
 
-    `report` is told what breaks, `read` makes of an object what is kept when it is not what a fleet keeps.
+    `report` is told what breaks, once as long as it is the same, and with "" that it is mended. `read` makes of an object
+    what is kept when it is not what a fleet keeps.
     """
 
     client: Client
@@ -105,6 +108,8 @@ class Reflector:
     _refusals: int = 0
     _anew: bool = False
     _has_forgotten: bool = False
+    _vain: int = 0
+    _reported: str = ""
     _stream: Stream | None = None
 
     def stop(self) -> None:
@@ -127,7 +132,6 @@ class Reflector:
                     self._anew = False
                     self._list()
                 self._watch()
-                self._failures = 0
             except _Gone:
                 self._forgotten()
             except ApiError as fault:
@@ -144,12 +148,12 @@ class Reflector:
             else:
                 self._broken(str(fault), forget=False)
             return
-        self._version = ""
         self._refusals += 1
         self.progress.errors += 1
         self.progress.state, self.progress.detail = "refused", str(fault)
         # A server that has just started refuses for a moment what it allows.
         if self._refusals > _REFUSALS_BELIEVED or not self.progress.lists:
+            self._version = ""
             self.sink.refused(self.source, fault)
         self._stop.wait(min(self.timing.refused_pause, self.timing.first_pause * 2.0 ** min(self._refusals, 10)))
 
@@ -162,6 +166,7 @@ class Reflector:
         self._has_forgotten = True
         self._version = ""
         self.progress.errors += 1
+        self._reported = why
         self.report(self.source, why)
         self._stop.wait(self.timing.first_pause * random.random())  # noqa: S311 - no secret
 
@@ -170,11 +175,12 @@ class Reflector:
             return
         self._failures += 1
         self.progress.errors += 1
+        if why != self._reported:
+            self._reported = why
+            self.report(self.source, why)
         self.progress.state, self.progress.detail = "broken", why
-        self.report(self.source, why)
-        # A watch that fails again and again where it was may never get on from there.
-        if forget or self._failures % 4 == 0:
-            self._version = ""
+        if forget or self._vain >= _VAIN:
+            self._version, self._vain = "", 0
         # What merely broke off is taken up at once; the jitter keeps a fleet of replicas from coming back in step.
         longest = min(self.timing.longest_pause, self.timing.first_pause * 2.0 ** min(self._failures - 1, 10))
         self._stop.wait(longest * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
@@ -211,6 +217,11 @@ class Reflector:
         accept = f"{METADATA},{JSON}" if self.source.kind.metadata_only else JSON
         with self.client.stream(self.source.path, query, accept=accept, silence_seconds=self.timing.silence) as stream:
             self._stream = stream
+            self._vain += 1
+            self._refusals = 0
+            if self._reported:
+                self._reported = ""
+                self.report(self.source, "")
             self.progress.state, self.progress.detail = "watching", ""
             began, silent = monotonic(), True
             try:
@@ -222,7 +233,7 @@ class Reflector:
             finally:
                 self._stream = None
                 if monotonic() - began > self.timing.proven:
-                    self._failures, self._has_forgotten = 0, False
+                    self._all_is_well()
         if silent and monotonic() - began < _TOO_SHORT:
             raise ClusterError("the watch ended as soon as it had begun")
 
@@ -247,8 +258,11 @@ class Reflector:
                 return
         self.progress.events += event.get("type") != "BOOKMARK"
         self._version = text(mapping(raw.get("metadata")).get("resourceVersion")) or self._version
-        self._failures, self._has_forgotten = 0, False
+        self._all_is_well()
         self._seen_until(self.clock())
+
+    def _all_is_well(self) -> None:
+        self._failures, self._vain, self._has_forgotten = 0, 0, False
 
     def _read(self, raw: Json) -> Kept:
         if self.read is not None:
