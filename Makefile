@@ -47,6 +47,9 @@ oracle: $(READY) ## build the judge on Kubernetes' own libraries (needs Go), int
 parity: $(READY) ## ask it about 200,000 fresh selectors and 20,000 allocations: the same answers
 	$(BIN)/python -m tests.oracle.parity
 
+parity-brief: $(READY) ## the same, briefly, with the day's seed; skipped aloud where there is no Go
+	PARITY_SEED=$${PARITY_SEED:-$$(date -u +%Y%m%d)} $(BIN)/python -m tests.oracle.parity --brief
+
 chart: $(READY) ## write what is made from the chart anew (packs, deploy/, golden files); builds Helm 3 and 4 if needed (needs Go)
 	$(BIN)/python -m tests.chart.regenerate
 

@@ -111,6 +111,14 @@ def unsound(world: World, answer: Answer) -> Iterator[str]:
                 listed = world.shapes(request, alternative, where)
                 if shape not in listed.shapes and "different shapes" not in listed.uncertain:
                     yield f"{name} was given {shape} on {node['node']}; listed for {where or 'all nodes'}: {_words(listed)}"
+                if shape in dict(listed.unreachable):
+                    yield f"{name} was given {shape} on {node['node']}, said to be unreachable on {where or 'all nodes'}"
+
+
+def unreachable_shapes(world: World) -> int:
+    """How many shapes Fallgate says to be unreachable for the alternatives of the claim."""
+    alternatives = [(request, item) for request in world.claim.spec.requests for item in request.alternatives]
+    return sum(len(world.shapes(*alternative).unreachable) for alternative in alternatives)
 
 
 def _words(listed: AlternativeShapes) -> str:

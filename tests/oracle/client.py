@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -58,12 +59,17 @@ def build() -> Path:
 
 def build_older(minor: int) -> Path:
     """The program that asks an earlier release about selectors. Raises OracleMissing."""
-    modules = (SOURCES / "older" / f"go-1.{minor}.mod").read_bytes()
-    digest = hashlib.sha256(modules + (SOURCES / "older" / "main.go").read_bytes()).hexdigest()[:16]
-    binary = _cache() / f"older-{OLDER[minor]}-{digest}" / "oracle"
+    binary = older_binary(minor)
     if not binary.exists():
         _compile(_go(), SOURCES / "older", binary, f"-modfile=go-1.{minor}.mod")
     return binary
+
+
+def older_binary(minor: int) -> Path:
+    """Where that program is, or would be."""
+    modules = (SOURCES / "older" / f"go-1.{minor}.mod").read_bytes()
+    digest = hashlib.sha256(modules + (SOURCES / "older" / "main.go").read_bytes()).hexdigest()[:16]
+    return _cache() / f"older-{OLDER[minor]}-{digest}" / "oracle"
 
 
 def _compile(go: str, sources: Path, binary: Path, *options: str) -> None:
@@ -74,8 +80,17 @@ def _compile(go: str, sources: Path, binary: Path, *options: str) -> None:
         command = [go, "build", "-p", "1", "-trimpath", "-buildvcs=false", *options, "-o", str(made), "."]
         built = subprocess.run(command, cwd=sources, env=environment, capture_output=True, text=True, check=False)
         if built.returncode:
-            raise OracleMissing(f"the oracle does not build: {built.stderr.strip()[-2000:]}")
+            said = built.stderr.strip()[-2000:]
+            why = (
+                "its modules cannot be fetched, is the module proxy reachable?"
+                if _NO_MODULES.search(said)
+                else "it does not build"
+            )
+            raise OracleMissing(f"{why}: {said}")
         made.replace(binary)
+
+
+_NO_MODULES = re.compile(r"proxy|dial tcp|module lookup disabled|no such host|missing go\.sum|i/o timeout|connection refused")
 
 
 def conformance_tests() -> Iterator[Json]:
@@ -97,10 +112,13 @@ def _module_folder(module: str) -> Path:
 
 
 def _go() -> str:
-    go = shutil.which("go")
+    go = shutil.which("go") or shutil.which("go", path=_USUAL)
     if go is None:
-        raise OracleMissing("Go is not installed")
+        raise OracleMissing(f"go is neither on PATH nor in {_USUAL}")
     return go
+
+
+_USUAL = "/usr/local/go/bin"
 
 
 def _binary() -> Path:

@@ -2,7 +2,8 @@
 
 Random selectors on random devices, random expressions of any type, then random clusters and claims. Every run has fresh ones:
 PARITY_SEED repeats a run, PARITY_EXPRESSIONS (200,000), PARITY_VALUES (50,000) and PARITY_CASES (20,000) say how many. Ends
-with 1 when something differs, with 2 when there is nobody to ask.
+with 1 when something differs, with 2 when there is nobody to ask. With `--brief` it is a short run, which says so
+and ends with 0 when there is nobody to ask.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tests.oracle.allocation import (
     handed_out,
     question,
     reachable_questions,
+    unreachable_shapes,
     unsound,
     world_of,
 )
@@ -48,19 +50,23 @@ _MANY = 1_000
 BARE = to_device({"driver": "d.io", "attributes": {}, "capacity": {}})
 
 
-def main() -> int:
-    """Runs both comparisons; the exit status."""
+def main(arguments: Sequence[str] = ()) -> int:
+    """Runs all comparisons; the exit status."""
+    brief = "--brief" in arguments
     seed = int(os.environ.get("PARITY_SEED") or random.SystemRandom().randrange(2**32))
     say(f"judge: k8s.io/dynamic-resource-allocation v{VERSION}; PARITY_SEED={seed}")
     try:
         with Oracle() as oracle:
-            found = compare_selectors(oracle, _number("EXPRESSIONS", 200_000), seed)
-            found += compare_values(oracle, _number("VALUES", 50_000), seed)
-            found += compare_allocations(oracle, _number("CASES", 20_000), seed)
+            differ = compare_selectors(oracle, _number("EXPRESSIONS", 5_000 if brief else 200_000), seed)
+            differ += compare_values(oracle, _number("VALUES", 3_000 if brief else 50_000), seed)
+            differ += compare_allocations(oracle, _number("CASES", 500 if brief else 20_000), seed)
     except OracleMissing as missing:
+        if brief:
+            say(f"SKIPPED: no live comparison with Kubernetes' libraries, the recorded answers have to do: {missing}")
+            return 0
         say(f"no live comparison here: {missing}")
         return 2
-    return 1 if found else 0
+    return 1 if differ else 0
 
 
 def _number(what: str, default: int) -> int:
@@ -234,6 +240,7 @@ def case_differs(oracle: Oracle, name: str, counts: Counter[str]) -> Iterator[st
         count_nodes(answer, counts)
         yield from unsound(world, answer)
         if idle:
+            counts["shapes said to be unreachable"] += unreachable_shapes(world)
             for some in (nodes, nodes[:1]):
                 expected, differs = certainty_differs(world, answer, some)
                 counts["certain errors" if expected else "no certain error"] += 1
@@ -259,4 +266,4 @@ def _report(what: str, number: int, differences: int, counts: Counter[str]) -> N
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
