@@ -106,7 +106,7 @@ HINTS = [
     ("$x", "write variables by their plain names"),
     (
         'device.attributes["d"].x.matches("(")',
-        "RE2 cannot read this pattern: every bracket closed, no look-around, no back references",
+        "RE2 cannot read this pattern: every bracket closed, no look-around, no back references, no huge repetitions",
     ),
     ('device.attributes["d"].x like "a"', "write x.matches(...) for a pattern, x.contains(...) for a part"),
     ('device.attributes["d"].x in ("a","b")', "write a list in brackets, as in x in [a, b]"),

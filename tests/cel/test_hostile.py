@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+import tracemalloc
+from time import process_time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -245,3 +247,117 @@ def test_no_value_raises(value: object, text: str) -> None:
     expression = compile_expression(text, variables={"x": DYN}, result="bool")
     assert isinstance(expression, Expression)
     assert isinstance(expression.evaluate({"x": value}), bool | CelError)
+
+
+def nested(before: str, middle: str, after: str) -> str:
+    """As deep as ten KiB allow."""
+    return (
+        (before * 10_240)[: 10_240 // (len(before) + len(after)) * len(before)]
+        + middle
+        + after * (10_240 // (len(before) + len(after)))
+    )
+
+
+#: Pieces that fill ten KiB, one after the other or within each other.
+FILLS = [
+    "(",
+    "[",
+    "{",
+    "!",
+    "-",
+    ".",
+    "?",
+    ":",
+    "&&",
+    "||",
+    "+",
+    '"',
+    "'",
+    "`",
+    "\\",
+    "a.",
+    "1 ",
+    "\x00",
+    "//x\n",
+    '"a"',
+    "\ud800",
+]
+NESTS = [
+    ("(", "true", ")"),
+    ("[", "1", "]"),
+    ("{1:", "1", "}"),
+    ("!(", "true", ")"),
+    ("-(", "1", ")"),
+    ("true?", "true", ":true"),
+    ("true?true:", "true", ""),
+    ("has(", "a.b", ")"),
+    ("[1].map(x,", "x", ")"),
+    ("[1,2,3].all(x,", "true", ")"),
+    ("cel.bind(x,1,", "true", ")"),
+    ("optional.of(1).optMap(x,", "x", ")"),
+]
+CHAINS = [
+    ("true", "&&true"),
+    ("1", "+1"),
+    ("'a'", "+'a'"),
+    ("dyn(a)", ".b"),
+    ("[1", ",1+1"),
+    ("nope", "&&nope"),
+    ("'a'", ".replace('a','aa')"),
+    ("true", "&&[1,2,3].all(x,true)"),
+]
+TEN_KIB = [
+    *(("fill", piece, (piece * 10_240)[:10_240]) for piece in FILLS),
+    *(("nest", nest[0], nested(*nest)) for nest in NESTS),
+    *(("deep", nest[0], f"dyn({nest[0] * 240}{nest[1]}{nest[2] * 240}) == 1") for nest in NESTS),
+    *(("chain", more, first + more * ((10_240 - len(first)) // len(more))) for first, more in CHAINS),
+    ("identifier", "a", "a" * 10_240),
+    ("comment", "//", "//" + "x" * 10_238),
+    ("pattern", "repeated", f"device.driver.matches('{'[a-z]{1,100}' * 300}')"),
+    ("pattern", "grouped", "device.driver.matches('" + "(a*)*" * 1500 + "')"),
+    ("binds", "list", binds(200, "[1]", "[X, X]", "x200 == x200")),
+    ("binds", "map", binds(100, "[1]", "X.map(y, X)", "x100 == x100")),
+]
+
+
+@pytest.mark.parametrize(("kind", "piece", "text"), TEN_KIB, ids=[f"{kind}-{piece!a}" for kind, piece, _ in TEN_KIB])
+def test_memory_is_bounded(kind: str, piece: str, text: str, gpu: Device) -> None:
+    """docs/cel.md: eight MiB to compile and one MiB to evaluate, whatever the text."""
+    compile_selector("true")
+    tracemalloc.start()
+    try:
+        selector = compile_selector(text)
+        compiling = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        # What the API server refuses for its cost is never asked of a device.
+        asked = isinstance(selector, Selector) and selector.refusal is None
+        outcome = selector.against(gpu) if asked else None  # type: ignore[union-attr]
+        evaluating = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert compiling < 8 * 2**20
+    assert evaluating < 2**20
+    assert "internal error" not in str(outcome)
+
+
+def test_longer_text_is_refused_unread() -> None:
+    (problem,) = compile_selector("[" * 10_241)  # type: ignore[misc]
+    assert problem.message == "expression too long: 10241 bytes, the limit is 10240"
+
+
+def test_the_worst_text_compiles_in_bounded_time(gpu: Device) -> None:
+    """Within the time that five hundred ordinary selectors of the same run take: some hundredths of a second each way."""
+    ordinary = [
+        f'device.attributes["gpu.example.com"].productName.contains("H{i}") && device.driver != "x"' for i in range(500)
+    ]
+    started = process_time()
+    for text in ordinary:
+        compile_selector(text)
+    plain = process_time() - started
+    worst = 0.0
+    for _, _, text in TEN_KIB:
+        started = process_time()
+        compile_selector(text + " ")
+        worst = max(worst, process_time() - started)
+    assert worst < 5 * plain

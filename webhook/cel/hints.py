@@ -50,7 +50,7 @@ CONDITION: Final = "&&, || and ?: take true or false: compare the value with som
 MIXED: Final = "a literal has entries of one type: wrap those of other types in dyn(...)"
 #: For constant arguments that cannot be read.
 UNREADABLE: Final = {
-    "matches": "RE2 cannot read this pattern: every bracket closed, no look-around, no back references",
+    "matches": "RE2 cannot read this pattern: every bracket closed, no look-around, no back references, no huge repetitions",
     "duration": 'write a duration as in duration("1h30m")',
     "timestamp": 'write a time as in timestamp("2027-01-31T12:00:00Z")',
 }

@@ -16,10 +16,14 @@ from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import BOOL, INT, STRING, list_of
 from webhook.cel.values import EvaluationError, Optional, TypeValue, no_such_overload
 
+#: RE2's budget for one pattern, some twenty thousand instructions: it takes seconds for larger ones.
+_MOST_MEMORY = 512 * 1024
+
 
 def _options() -> Any:
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = _MOST_MEMORY
     return options
 
 
