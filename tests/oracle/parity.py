@@ -133,7 +133,8 @@ def ask_again(oracle: Oracle, asked: Mapping[str, Any]) -> tuple[dict[str, Any],
     first = answers[0]
     if first.get("compile"):
         return first, frozenset()
-    seen = [{(answer["verdict"][i], answer["cost"][i]) for answer in answers} for i in range(len(first["verdict"]))]
+    # Some messages have addresses in them.
+    seen = [{(outcomes(answer)[i], answer["cost"][i]) for answer in answers} for i in range(len(first["verdict"]))]
     return first, frozenset(i for i, found in enumerate(seen) if len(found) > 1)
 
 

@@ -10,6 +10,9 @@ _LINES = (Path(__file__).parent / "patterns.txt").read_text(encoding="utf-8").sp
 _PIECES, _GROUPS, _REPEATS, _TEXTS = (line.split() for line in _LINES[1::2])
 
 
+_COUNTS = 2  # the last repetitions, which make what they repeat large
+
+
 def search(rng: random.Random) -> str:
     """A search as an expression of CEL."""
     text, pattern = f'"{rng.choice(_TEXTS)}"', json.dumps(_pattern(rng), ensure_ascii=False)
@@ -28,5 +31,8 @@ def _pattern(rng: random.Random, depth: int = 2) -> str:
         piece = rng.choice(_PIECES)
         if depth and rng.random() < 0.25:
             piece = f"{rng.choice(_GROUPS)}{_pattern(rng, depth - 1)})"
-        written.append(piece + (rng.choice(_REPEATS) if rng.random() < 0.3 else ""))
+        if rng.random() < 0.3:
+            # Large patterns are a known difference.
+            piece += rng.choice(_REPEATS if len(piece) == 1 else _REPEATS[:-_COUNTS])
+        written.append(piece)
     return "".join(written)
