@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.harness import review_of
-from webhook.engine import EngineSettings, admit, decide
+from webhook.engine import EngineSettings, admit, decide, plan
 from webhook.fleet.build import build_fleet
 from webhook.model.finding import Decision, Finding, Severity
 from webhook.model.json_patch import apply_patch
@@ -414,3 +414,32 @@ def test_a_long_audit_annotation_is_cut(use_rules: UseRules, a_rule: MakeRule) -
     assert noted(4096 - head).endswith("ddd")
     assert len(noted(4097 - head)) == 4096
     assert noted(4097 - head).endswith("...")
+
+
+@pytest.mark.parametrize(("mode", "returned", "held"), [("enforce", 1, 0), ("audit", 0, 1), ("warn", 0, 1)])
+def test_a_change_without_a_word_is_a_change(
+    use_rules: UseRules, a_rule: MakeRule, mode: str, returned: int, held: int
+) -> None:
+    use_rules(a_rule("some-rule", mutate=lambda view, policy: Mutation(ops=label(view, policy).ops)))
+    decision = answer(checks(mode), phase="mutate")
+    assert (len(decision.patch), len(decision.would_patch)) == (returned, held)
+
+
+@pytest.mark.parametrize("phase", ["mutate", "validate"])
+def test_a_policy_for_other_devices_checks_nothing(use_rules: UseRules, a_rule: MakeRule, phase: Any) -> None:
+    use_rules(a_rule("some-rule", finding(), phases=frozenset({"mutate", "validate"})))
+    assert answer(checks(match=Match(device_classes=("x",))), phase=phase).findings == ()
+    assert len(answer(checks(), phase=phase).findings) == 1
+
+
+def test_plans_are_remembered_and_their_number_is_bounded(
+    use_rules: UseRules, a_rule: MakeRule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_rules(a_rule("some-rule"))
+    monkeypatch.setattr(plan, "_KEPT", 2)
+    policies = PolicySet(checks=(checks(),))
+    sizes = []
+    for space in ("a", "b", "a", "c"):
+        decide(review_of({**POD, "metadata": {"name": "p", "namespace": space}}), build_fleet([]), policies, NOW)
+        sizes.append(len(policies.memo))
+    assert sizes == [1, 2, 2, 1]

@@ -14,7 +14,7 @@ from webhook.engine.settings import EngineSettings
 from webhook.model.cluster import Namespace
 from webhook.model.finding import Mode
 from webhook.rulekit.matching import namespace_fits
-from webhook.rulekit.policies import ModeCap, PolicySet, RulePolicy
+from webhook.rulekit.policies import Checks, ModeCap, PolicySet, RulePolicy
 from webhook.rulekit.rule import Rule
 from webhook.rulekit.view import View
 from webhook.rules import ALL
@@ -111,4 +111,4 @@ def policies_of(policies: PolicySet, rule: Rule) -> Sequence[RulePolicy]:
 
 
 def _switched_off(rule: Rule, policy: RulePolicy) -> bool:
-    return rule.policy_kind == "Checks" and getattr(policy, "rules", {}).get(rule.id) == "off"
+    return isinstance(policy, Checks) and policy.rules.get(rule.id) == "off"
