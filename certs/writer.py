@@ -7,7 +7,7 @@ and is told of the conflict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal
@@ -76,31 +76,39 @@ class _Seen:
 
 
 class Writer:
-    """One candidate. `round` is called every few seconds for ever, in a thread: it blocks."""
+    """One candidate. `round` is called every few seconds for ever, in a thread: it blocks.
 
-    def __init__(self, store: ObjectStore, place: Place, schedule: Schedule, lease: Lease) -> None:
+    It asks the clock again after each look, because the API server may take its time: an authority is trusted since it was read
+    back, and not since the round began in which it was made.
+    """
+
+    def __init__(
+        self, store: ObjectStore, place: Place, schedule: Schedule, lease: Lease, clock: Callable[[], datetime]
+    ) -> None:
+        self._clock = clock
         self._store = store
         self._place = place
         self._schedule = schedule
         self._lease = lease
         self._trust: Trust | None = None
 
-    def round(self, now: datetime) -> Report:
+    def round(self) -> Report:
         """Hold the Lease; when it is ours, do what there is to do. Raises StoreError when the API server does not answer."""
         try:
-            if self._lease.hold(now):
-                return self._work(now)
+            if self._lease.hold(self._clock()):
+                return self._work()
         except StoreError:
             self._trust = None
             raise
         self._trust = None
         return Report(writer=False)
 
-    def _work(self, now: datetime) -> Report:
+    def _work(self) -> Report:
         done: list[Done] = []
         waiting = ""
         for _ in range(_MOST_ACTIONS):
             seen = self._look()
+            now = self._clock()
             in_force = tuple(self._in_force(seen))
             self._trust = observe(self._trust, now, seen.contents, in_force)
             action = plan(now, seen.contents, in_force, self._trust, self._schedule)
@@ -116,9 +124,9 @@ class Writer:
                 continue
         return Report(writer=True, done=tuple(done), waiting=waiting)
 
-    def end(self, now: datetime) -> None:
+    def end(self) -> None:
         """Let another replica be the writer. Never raises."""
-        self._lease.release(now)
+        self._lease.release(self._clock())
 
     def _look(self) -> _Seen:
         found = {path: self._store.get(path) for path in paths(self._place.configurations)}

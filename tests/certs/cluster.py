@@ -143,12 +143,12 @@ class Candidate:
     def __post_init__(self) -> None:
         lease = Lease(self.store, "fallgate-system", "fallgate-certs", self.name, lambda: (self.now - NOW).total_seconds())
         self.lease = lease
-        self.writer = Writer(self.store, PLACE, self.schedule, lease)
+        self.writer = Writer(self.store, PLACE, self.schedule, lease, lambda: self.now)
 
     def round(self, after: timedelta | float = 0) -> list[str]:
         """One round a while later: what was done."""
         self.now += after if isinstance(after, timedelta) else timedelta(seconds=after)
-        self.report = self.writer.round(self.now)
+        self.report = self.writer.round()
         return [done.what for done in self.report.done]
 
     def rounds(self, seconds: float, every: float = 3) -> list[str]:

@@ -169,12 +169,12 @@ def test_who_asks_again_in_the_middle_waits_for_the_end() -> None:
 def test_names_that_are_new() -> None:
     candidate = settled()
     later = Candidate(candidate.store, name="pod-b", schedule=Schedule(names=(*NAMES, "10.0.0.1")), now=candidate.now)
-    candidate.writer.end(candidate.now)
+    candidate.writer.end()
     assert later.rounds(63) == ["new certificate"]
     assert later.report.done == (Done(what="new certificate", why="the one in use is not for 10.0.0.1"),)
     assert served(later).names == (*NAMES, "10.0.0.1")
     # Who needs fewer names than the certificate has changes nothing.
-    later.writer.end(later.now)
+    later.writer.end()
     candidate.now = later.now
     assert candidate.rounds(120) == []
 
@@ -378,6 +378,22 @@ def test_a_writer_that_wakes_up_late_cannot_publish_what_is_old() -> None:
     assert slept
     assert len(store.authorities) == 2
     assert store.ca_bundles() == [store.contents.authorities] * 4
+
+
+def test_time_counts_from_when_it_was_read_back() -> None:
+    """The API server took its time for the first write: the authority has not been trusted since before that."""
+    candidate = settled()
+    candidate.store.ask("ca")
+
+    def slow(verb: str, path: str) -> None:
+        if path == PLACE.secret:
+            candidate.now += timedelta(seconds=30)
+
+    candidate.store.after = slow
+    candidate.round(3)
+    candidate.store.after = lambda verb, path: None
+    assert candidate.rounds(57) == []
+    assert candidate.round(3) == ["new certificate"]
 
 
 def test_what_is_read_first() -> None:

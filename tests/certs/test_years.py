@@ -132,7 +132,7 @@ def test_no_call_fails_at_any_time(seed: int) -> None:
         for candidate in candidates:
             candidate.now = now
             try:
-                report: Report = candidate.writer.round(now)
+                report: Report = candidate.writer.round()
                 if report.done or report.waiting:
                     changed = now
             except Crash:

@@ -77,11 +77,10 @@ class CertificateWriter:
         place = known.place
         names = (*service_names(settings.service, place.namespace), *settings.names)
         self._events = events
-        self._clock = clock
         self._identity = f"{socket.gethostname()}-{token_hex(4)}"
         lease = Lease(known.store, place.namespace, place.name, self._identity, time.monotonic)
         schedule = Schedule(names=names, settle=timedelta(seconds=settings.settle_seconds))
-        self._writer = Writer(known.store, place, schedule, lease)
+        self._writer = Writer(known.store, place, schedule, lease, clock)
         self._fault = ""
         self._waiting = ""
         self.writes = False
@@ -105,7 +104,7 @@ class CertificateWriter:
     def round(self) -> None:
         """One round. Never raises for what it finds."""
         try:
-            report = self._writer.round(self._clock())
+            report = self._writer.round()
         except (StoreError, CertificateError) as error:
             self._fail(str(error))
             return
@@ -126,6 +125,6 @@ class CertificateWriter:
         self._fault = why
 
     def _end(self) -> None:
-        release = threading.Thread(target=self._writer.end, args=(self._clock(),), daemon=True)
+        release = threading.Thread(target=self._writer.end, daemon=True)
         release.start()
         release.join(_RELEASE_SECONDS)
