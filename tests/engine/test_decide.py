@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -443,3 +444,10 @@ def test_plans_are_remembered_and_their_number_is_bounded(
         decide(review_of({**POD, "metadata": {"name": "p", "namespace": space}}), build_fleet([]), policies, NOW)
         sizes.append(len(policies.memo))
     assert sizes == [1, 2, 2, 1]
+
+
+def test_a_rule_is_asked_about_its_own_kinds_only(use_rules: UseRules, a_rule: MakeRule) -> None:
+    use_rules(replace(a_rule("some-rule", finding()), subjects=frozenset({"ResourceClaim"})))
+    assert answer(checks()).findings == ()
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "a"}}
+    assert len(answer(checks(), body=claim).findings) == 1
