@@ -7,7 +7,7 @@ not matter, because && and || absorb errors).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal as Choice
 
 from webhook.cel.ast import Call, Fold, Ident, Literal, Node, Select, children
@@ -15,18 +15,24 @@ from webhook.cel.checked import Checked
 from webhook.cel.descent import Task, perform
 from webhook.cel.device import Path, resolve
 from webhook.cel.dialect import DEVICE
+from webhook.cel.types import Kind, Type
 
 ReferenceKind = Choice["attribute", "capacity", "driver", "sharable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One read. `name` is "" for a whole domain, and `domain` too for all of them."""
+    """One read. `name` is "" for a whole domain, and `domain` too for all of them.
+
+    `types` are those that the expression takes the value for, as far as its calls say: `x == "a"` takes x for a string. They
+    make no difference between reads.
+    """
 
     kind: ReferenceKind
     domain: str = ""
     name: str = ""
     guarded: bool = False
+    types: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 _KINDS: dict[str, ReferenceKind] = {
@@ -36,19 +42,23 @@ _KINDS: dict[str, ReferenceKind] = {
     "allowMultipleAllocations": "sharable",
 }
 _Parts = tuple[str, ...]
+_SAME = frozenset({"_==_", "_!=_"})
+_ANYTHING = frozenset({Kind.DYN, Kind.ANY, Kind.PARAM, Kind.ERROR})
 
 
 def references_of(checked: Checked) -> frozenset[Reference]:
     """Everything that the expression reads of `device`."""
     reader = _Reader(checked)
     perform(reader.read(checked.tree, frozenset()))
-    return frozenset(reader.found)
+    return frozenset(replace(read, types=frozenset(reader.types.get(read, ()))) for read in reader.found)
 
 
 class _Reader:
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
         self.found: set[Reference] = set()
+        self.types: dict[Reference, set[str]] = {}
+        self._taken_for: dict[Node, set[str]] = {}
         self._scopes: list[dict[str, Path | None]] = []
         self._seen: set[tuple[Node, frozenset[_Parts]]] = set()
 
@@ -57,6 +67,8 @@ class _Reader:
         if (node, safe) in self._seen:  # macros may use one node twice, and nested ones then many times
             return
         self._seen.add((node, safe))
+        if isinstance(node, Call):
+            self._note_types(node)
         path = resolve(node, self._lookup) if not isinstance(node, Literal) else None
         if path is not None:
             self._note(node, path, safe)
@@ -86,7 +98,31 @@ class _Reader:
         tested = isinstance(node, Select) and node.test
         guarded = tested or path.optional or len(path.parts) < 3 or path.parts in safe
         domain, name = (*path.parts[1:], "", "")[:2]
-        self.found.add(Reference(kind, domain, name, guarded))
+        read = Reference(kind, domain, name, guarded)
+        self.found.add(read)
+        self.types.setdefault(read, set()).update(self._taken_for.get(node, ()))
+
+    def _note_types(self, node: Call) -> None:
+        """What a call takes its arguments for, where it can only be one type each."""
+        resolution = self.checked.calls.get(node)
+        if resolution is None:
+            return
+        target = None if resolution.namespaced else node.target
+        arguments = node.args if target is None else (target, *node.args)
+        if node.function in _SAME and len(arguments) == 2:
+            left, right = arguments
+            self._take_for(left, self.checked.types[right])
+            self._take_for(right, self.checked.types[left])
+            return
+        for index, argument in enumerate(arguments):
+            for overload in resolution.overloads:
+                if index < len(overload.params):
+                    self._take_for(argument, overload.params[index])
+
+    def _take_for(self, node: Node, type_: Type) -> None:
+        tested = isinstance(node, Select) and node.test
+        if type_.kind not in _ANYTHING and not tested:
+            self._taken_for.setdefault(node, set()).add(type_.name)
 
     def _reads_membership(self, node: Node) -> bool:
         """`"x" in device.attributes["d"]` reads d/x, safely."""
