@@ -110,7 +110,7 @@ class _Checker:
         return _LITERAL_TYPES[type(node.value)]
 
     def ident(self, node: Ident) -> Type:
-        found = self._resolve(node, node.name, absolute=node.absolute)
+        found = self._resolve(node, node.name, absolute=node.absolute and not self.environment.before_37)
         if found is None:
             return self._undeclared(node.at, node.name, self._known_names())
         return found

@@ -94,7 +94,7 @@ class Compiler:
         return local.code if local is not None else Code(self.roots.variable(node.name))
 
     def _local(self, node: Ident) -> Local | None:
-        if not node.absolute:
+        if not node.absolute or self.checked.environment.before_37:
             for scope in reversed(self._scopes):
                 if node.name in scope:
                     return scope[node.name]

@@ -48,8 +48,8 @@ TYPE_NAMES: Mapping[str, Type] = {type_.name: type_ for type_ in _TYPES} | {
 class Environment:
     """One set of variables on top of the common functions.
 
-    `before_37`: the library of Kubernetes 1.34 to 1.36, where `or` and `orValue` give back what is no optional value, and
-    some costs are others. `sizes`: how large the variables and their parts can be.
+    `before_37`: the library of Kubernetes 1.34 to 1.36, where `or` and `orValue` give back what is no optional value, a
+    name with a dot in front may be that of a local variable, and some costs are others. `sizes`: how large the variables and their parts can be.
     """
 
     variables: Mapping[str, Type]
@@ -62,6 +62,8 @@ class Environment:
         for type_ in self.variables.values():
             if type_.kind is Kind.STRUCT and type_.fields is not None and type_.name == name:
                 return unknown(name, type_.fields, type_)
+        if name == "list" and self.before_37:
+            return None
         return MESSAGES.get(name) or NEVER_MADE.get(name)
 
     def type_value(self, name: str) -> TypeValue | None:

@@ -289,7 +289,7 @@ _CORE: dict[str, Charge] = {
     **_named("in_list", _in_list),
     **_named("not_equals", _compared),
     **_named("add_string add_bytes", _concatenated),
-    **_named("matches matches_of_old matches_string", _matched),
+    **_named("matches matches_string", _matched),
     **_named("contains_string", _contained),
     **dict.fromkeys(_ORDERED, _compared),
 }

@@ -88,7 +88,7 @@ class Planner:
         return Read(Attribute(self._new_id(), self._root(node)))
 
     def _root(self, node: Ident) -> Root:
-        if not node.absolute:
+        if not node.absolute or self.checked.environment.before_37:
             for scope in reversed(self._scopes):
                 if node.name in scope:
                     return scope[node.name]
