@@ -49,7 +49,8 @@ class Environment:
     """One set of variables on top of the common functions.
 
     `before_37`: the library of Kubernetes 1.34 to 1.36, where `or` and `orValue` give back what is no optional value, a
-    name with a dot in front may be that of a local variable, and some costs are others. `sizes`: how large the variables and their parts can be.
+    name with a dot in front may be that of a local variable, and some costs are others. `sizes`: how large the variables
+    and their parts can be.
     """
 
     variables: Mapping[str, Type]
