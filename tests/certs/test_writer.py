@@ -387,7 +387,7 @@ def test_time_counts_from_when_it_was_read_back() -> None:
 
     def slow(verb: str, path: str) -> None:
         if path == PLACE.secret:
-            candidate.now += timedelta(seconds=30)
+            candidate.now += timedelta(seconds=8)
 
     candidate.store.after = slow
     candidate.round(3)

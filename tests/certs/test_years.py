@@ -20,7 +20,7 @@ from certs.reload import Material, Reloader
 from certs.writer import Report
 from tests.certs.cluster import NAMES, PLACE, Candidate, MemoryStore, installed
 
-YEARS = 7
+YEARS = 4
 #: API servers learn of a change within the time that the writer waits; replicas look at the Secret whenever they look.
 LATEST_API_SERVER = 59.0
 DAY = timedelta(days=1)
@@ -149,6 +149,6 @@ def test_no_call_fails_at_any_time(seed: int) -> None:
                     checks += 1
                     assert verified(replica.leaf, bundle, now), (now, replica.every)
     assert version < store.version
-    assert checks > 10_000
+    assert checks > 5_000
     assert len(leaves) > YEARS * 365 / 90
     assert len(store.authorities) <= 8
