@@ -156,6 +156,13 @@ def answers(fleet: Fleet) -> Iterator[tuple[str, object]]:
             yield f"held of {driver} on {name}", [(item.claim, item.device) for item in holdings.dra_held(name, driver)]
     yield "plugin nodes", sorted(holdings.plugin_nodes)
     yield "dra nodes", holdings.dra_nodes()
+
+    def names(sets: Mapping[str, NodeSet]) -> dict[str, list[str]]:
+        return {key: [item.name for item in fleet.nodes.members(found)] for key, found in sets.items()}
+
+    yield "dra sets", names(holdings.dra_sets(fleet.nodes))
+    yield "plugin sets", names(holdings.plugin_sets(fleet.nodes))
+    yield "bound sets", names({driver: inventory.bound_set(driver, fleet.nodes) for driver in (*inventory.drivers, "none")})
     yield "holders", [holdings.holder(NVIDIA, pool, "gpu-0") for pool in ("node-00", "rack", "nowhere")]
     for name in (NVIDIA, "other"):
         found = inventory.match(name)
@@ -185,7 +192,13 @@ def node_answers(known: Nodes) -> Iterator[tuple[str, object]]:
     yield "selected", names(known.selected(south))
     yield (
         "not selected",
-        names(known.selected(LabelSelector(match_labels={}, match_expressions=(LabelExpression(key="zone", operator="NotIn", values=("1",)),)))),
+        names(
+            known.selected(
+                LabelSelector(
+                    match_labels={}, match_expressions=(LabelExpression(key="zone", operator="NotIn", values=("1",)),)
+                )
+            )
+        ),
     )
     greater = {"matchExpressions": [{"key": "cards", "operator": "Gt", "values": ["1"]}]}
     for spec in (

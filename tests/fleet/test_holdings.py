@@ -136,4 +136,4 @@ def test_which_nodes_have_something_held() -> None:
         claim("b", allocated=[result("fabric-0", "fabric", driver="fabric.example.com")]),
     )
     assert list(holdings.plugin_nodes) == ["node-2"]
-    assert holdings.dra_nodes() == {NVIDIA: {"node-1", "gone-node"}, "fabric.example.com": frozenset()}
+    assert holdings.dra_nodes() == {NVIDIA: {"node-1", "gone-node"}}

@@ -172,5 +172,5 @@ def test_a_device_of_no_node_is_held_on_none() -> None:
         claim("a", exactly(), allocated=[result("net-0", "fabric")]),
     )
     assert said(fleet, sides(fleet, ownership())) == ("", "", "n", "")
-    assert fleet.holdings.dra_nodes() == {NVIDIA: frozenset()}
+    assert fleet.holdings.dra_nodes() == {}
     assert list(fleet.holdings.plugin_nodes) == []

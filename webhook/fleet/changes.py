@@ -55,7 +55,7 @@ def with_changes(fleet: Fleet, changes: Changes) -> Fleet:
         fleet,
         inventory=inventory,
         nodes=_nodes(fleet, changes.nodes, inventory, pools),
-        holdings=_holdings(fleet, pods, claims, inventory),
+        holdings=_holdings(fleet, pods, claims, inventory, pools),
         namespaces=_changed(fleet.namespaces, changes.namespaces),
         templates=_changed(fleet.templates, changes.templates),
         claims=changed_map(fleet.claims, claims),
@@ -113,13 +113,17 @@ def _nodes(fleet: Fleet, nodes: Mapping[str, Node | None], inventory: Inventory,
 
 
 def _holdings(
-    fleet: Fleet, pods: Mapping[Key, Pod | None], claims: Mapping[Key, Claim | None], inventory: Inventory
+    fleet: Fleet,
+    pods: Mapping[Key, Pod | None],
+    claims: Mapping[Key, Claim | None],
+    inventory: Inventory,
+    pools: Iterable[tuple[str, str]],
 ) -> Holdings:
     if not pods and not claims and inventory is fleet.inventory:
         return fleet.holdings
     held: list[Change[Pod]] = [(fleet.pods.get(key), pod) for key, pod in pods.items()]
     allocated: list[Change[Claim]] = [(fleet.claims.get(key), claim) for key, claim in claims.items()]
-    return fleet.holdings.changed(held, allocated, inventory)
+    return fleet.holdings.changed(held, allocated, inventory, pools)
 
 
 def _quotas(old: Mapping[str, tuple[Quota, ...]], new: Mapping[Key, Quota | None]) -> Mapping[str, tuple[Quota, ...]]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from webhook.fleet.inventory import Inventory
+from webhook.fleet.node_names import changed_names, count_names
+from webhook.fleet.nodes import Nodes, NodeSet
 from webhook.fleet.pool import PoolKey
 from webhook.fleet.sharded import changed_map
 from webhook.model.claim import AllocatedDevice, Claim
@@ -40,21 +42,49 @@ class Holdings:
         self._inventory = inventory
         self._plugin_pods: _PluginPods = _by_node(pods)
         self._allocated: _Allocated = _by_pool(claims)
+        self._plugin_names = count_names((resource, node) for node, held in self._plugin_pods.items() for resource in held)
+        self._dra_names = count_names(pair for key in self._allocated for pair in self._places(key))
 
-    def changed(self, pods: Iterable[Change[Pod]], claims: Iterable[Change[Claim]], inventory: Inventory) -> Holdings:
+    def changed(
+        self,
+        pods: Iterable[Change[Pod]],
+        claims: Iterable[Change[Claim]],
+        inventory: Inventory,
+        pools: Iterable[PoolKey] = (),
+    ) -> Holdings:
         """What is handed out after events, with the devices placed by `inventory`; itself when nothing is different.
 
-        A change is what was there before and what is there now, None for nothing.
+        A change is what was there before and what is there now, None for nothing. `pools` are those that are others in
+        `inventory` than they were.
         """
-        plugin_pods = self._plugin_pods_with(pods)
-        allocated = self._allocated_with(claims)
-        if plugin_pods is self._plugin_pods and allocated is self._allocated and inventory is self._inventory:
+        on_nodes, in_pools = self._plugin_pods_with(pods), self._allocated_with(claims)
+        if not on_nodes and not in_pools and inventory is self._inventory:
             return self
         other = Holdings.__new__(Holdings)
-        other._inventory, other._plugin_pods, other._allocated = inventory, plugin_pods, allocated
+        other._inventory = inventory
+        other._plugin_pods = changed_map(self._plugin_pods, on_nodes)
+        other._allocated = changed_map(self._allocated, in_pools)
+        other._plugin_names = changed_names(
+            self._plugin_names,
+            [(resource, node) for node in on_nodes for resource in self._plugin_pods.get(node, {})],
+            [(resource, node) for node, held in on_nodes.items() for resource in held or {}],
+        )
+        touched = {*in_pools, *pools}
+        other._dra_names = changed_names(
+            self._dra_names,
+            [pair for key in touched for pair in self._places(key)],
+            [pair for key in touched for pair in other._places(key)],
+        )
         return other
 
-    def _plugin_pods_with(self, changes: Iterable[Change[Pod]]) -> _PluginPods:
+    def _places(self, key: PoolKey) -> Iterator[tuple[str, str]]:
+        """Driver and node of each device of a pool that is allocated; those that several nodes reach are left out."""
+        for held in self._allocated.get(key, ()):
+            node = self.node_of(held.device)
+            if node:
+                yield key[0], node
+
+    def _plugin_pods_with(self, changes: Iterable[Change[Pod]]) -> dict[str, Mapping[str, tuple[Pod, ...]] | None]:
         nodes: dict[str, dict[Key, Pod]] = {}
         for old, new in changes:
             for pod, there in ((old, False), (new, True)):
@@ -67,9 +97,9 @@ class Holdings:
                     nodes[pod.node_name][_key(pod)] = pod
                 else:
                     nodes[pod.node_name].pop(_key(pod), None)
-        return changed_map(self._plugin_pods, {node: _by_node(found.values()).get(node) for node, found in nodes.items()})
+        return {node: _by_node(found.values()).get(node) for node, found in nodes.items()}
 
-    def _allocated_with(self, changes: Iterable[Change[Claim]]) -> _Allocated:
+    def _allocated_with(self, changes: Iterable[Change[Claim]]) -> dict[PoolKey, tuple[HeldDevice, ...] | None]:
         pools: dict[PoolKey, list[HeldDevice]] = {}
         for old, new in changes:
             before, after = _by_pool((old,) if old else ()), _by_pool((new,) if new else ())
@@ -79,7 +109,7 @@ class Holdings:
                 if old is not None:
                     pools[key] = [held for held in pools[key] if held.claim is not old]
                 pools[key].extend(after.get(key, ()))
-        return changed_map(self._allocated, {key: _sorted(found) or None for key, found in pools.items()})
+        return {key: _sorted(found) or None for key, found in pools.items()}
 
     def plugin_pods(self, node: str, resource: str) -> tuple[Pod, ...]:
         """The pods bound to `node`, not finished, that were given the extended resource by a device plugin."""
@@ -98,12 +128,17 @@ class Holdings:
         """The nodes on which some pod holds an extended resource through a device plugin."""
         return self._plugin_pods.keys()
 
+    def plugin_sets(self, nodes: Nodes) -> Mapping[str, NodeSet]:
+        """Each extended resource that some pod holds through a device plugin, with the nodes such pods are on."""
+        return {resource: nodes.counted(names) for resource, names in self._plugin_names.items()}
+
     def dra_nodes(self) -> Mapping[str, frozenset[str]]:
-        """Each driver with devices allocated, and the nodes they are on (as `dra_held` has it)."""
-        found: dict[str, set[str]] = {}
-        for (driver, _), held in self._allocated.items():
-            found.setdefault(driver, set()).update(self.node_of(item.device) for item in held)
-        return {driver: frozenset(nodes - {""}) for driver, nodes in found.items()}
+        """Each driver with devices allocated on some node, and the nodes they are on (as `dra_held` has it)."""
+        return {driver: frozenset(names) for driver, names in self._dra_names.items()}
+
+    def dra_sets(self, nodes: Nodes) -> Mapping[str, NodeSet]:
+        """As `dra_nodes`, as sets of `nodes`."""
+        return {driver: nodes.counted(names) for driver, names in self._dra_names.items()}
 
     def dra_held(self, node: str, driver: str) -> tuple[HeldDevice, ...]:
         """The devices of `driver` on `node` that are allocated.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Final
 
 from webhook.fleet.fleet_sets import LIMIT, FleetSets
 from webhook.fleet.matching import DeviceError, Matches, PoolMatches, compile_all
 from webhook.fleet.memo import Memo, remembered
+from webhook.fleet.node_names import changed_names, count_names
+from webhook.fleet.nodes import Nodes, NodeSet
 from webhook.fleet.pool import Pool, PoolKey, make_pool
 from webhook.fleet.sharded import changed_map
 from webhook.model.device import Device, DeviceClass, ResourceSlice
@@ -58,6 +60,7 @@ class Inventory:
         self._bound: Mapping[str, tuple[Pool, ...]] = {node: tuple(found) for node, found in bound.items()}
         self._serving = _explicit_resources(classes.values())
         self.sets = FleetSets(self.pools)
+        self._bound_names = count_names(pair for pool in self.pools for pair in _names_bound(pool))
         self._pool_of: Mapping[str, PoolKey] = {item.meta.name: pool.key for pool in self.pools for item in pool.slices}
 
     def slice_named(self, name: str) -> ResourceSlice | None:
@@ -94,6 +97,11 @@ class Inventory:
         placed = {name: (item.driver, item.pool) if item is not None else None for name, item in slices.items()}
         other.sets = self.sets.after(other.pools)
         other._pool_of = changed_map(self._pool_of, placed)
+        other._bound_names = changed_names(
+            self._bound_names,
+            [pair for key in pools for pair in _names_bound(self.by_key.get(key))],
+            [pair for pool in pools.values() for pair in _names_bound(pool)],
+        )
         return other, frozenset(pools)
 
     def _pools_with(self, slices: Mapping[str, ResourceSlice | None]) -> dict[PoolKey, Pool | None]:
@@ -127,6 +135,11 @@ class Inventory:
                 bound = changes.get(node, self._bound.get(node)) or ()
                 changes[node] = _placed(bound, {key: pool if node in now else None}) or None
         return changed_map(self._bound, changes)
+
+    def bound_set(self, driver: str, nodes: Nodes) -> NodeSet:
+        """The nodes that devices of a driver are bound to by name."""
+        names = self._bound_names.get(driver)
+        return nodes.counted(names) if names is not None else 0
 
     def bound_names(self) -> Container[str]:
         """The names in `node_names`, to look one up."""
@@ -201,6 +214,12 @@ class Inventory:
             return found
         named = (pair for text in device_class.selectors for like in (_DRIVER_IS, _IS_DRIVER) for pair in like.findall(text))
         return frozenset(double or single for double, single in named)
+
+
+def _names_bound(pool: Pool | None) -> Iterator[tuple[str, str]]:
+    """A pool's driver, with each node that its devices name."""
+    if pool is not None:
+        yield from ((pool.driver, node) for node in pool.named_nodes)
 
 
 def _is_shared(pool: Pool | None) -> bool:

@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from webhook.fleet.bits import BitNames, BitSet
 from webhook.fleet.memo import Memo, remembered
+from webhook.fleet.node_names import NodeNames
 from webhook.fleet.node_selection import (
     Requirement,
     Term,
@@ -88,6 +89,10 @@ class Nodes:
     def named(self, names: Iterable[str]) -> NodeSet:
         """The set of the nodes with these names; unknown names are passed over."""
         return self._bits.set_of(names)
+
+    def counted(self, names: NodeNames) -> NodeSet:
+        """The set of the nodes with these names; remembered with the names, also by the copies of them that events make."""
+        return names.bits(self._bits)
 
     def members(self, nodes: NodeSet) -> Iterator[Node]:
         """The nodes of a set, in the order of their names."""

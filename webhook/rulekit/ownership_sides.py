@@ -13,7 +13,6 @@ from functools import reduce
 from operator import or_
 
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.holdings import Holdings
 from webhook.fleet.nodes import Nodes, NodeSet
 from webhook.model.labels import matches_any
 from webhook.rulekit.extended_resources import allocatable
@@ -98,7 +97,7 @@ def _of_group(by_resource: Mapping[str, NodeSet], policy: DeviceOwnership) -> No
 
 def _published(fleet: Fleet, driver: str) -> NodeSet:
     nodes, inventory = fleet.nodes, fleet.inventory
-    bound = nodes.named(name for pool in inventory.pools_of(driver) for name in pool.named_nodes)
+    bound = inventory.bound_set(driver, nodes)
     shared = (device for pool in inventory.shared_pools if pool.driver == driver for device in pool.devices)
     return bound | _union(nodes.reached(device.reach) for device in shared)
 
@@ -112,19 +111,7 @@ class _Held:
 def _held(fleet: Fleet) -> _Held:
     """Who holds what, for all groups at once: holdings change with every pod."""
     nodes, holdings = fleet.nodes, fleet.holdings
-    return kept(nodes.memo, ("held",), (holdings,), lambda: _Held(_by_resource(nodes, holdings), _by_driver(nodes, holdings)))
-
-
-def _by_resource(nodes: Nodes, holdings: Holdings) -> Mapping[str, NodeSet]:
-    found: dict[str, list[str]] = {}
-    for node in holdings.plugin_nodes:
-        for resource in holdings.plugin_resources(node):
-            found.setdefault(resource, []).append(node)
-    return {resource: nodes.named(names) for resource, names in found.items()}
-
-
-def _by_driver(nodes: Nodes, holdings: Holdings) -> Mapping[str, NodeSet]:
-    return {driver: nodes.named(names) for driver, names in holdings.dra_nodes().items()}
+    return kept(nodes.memo, ("held",), (holdings,), lambda: _Held(holdings.plugin_sets(nodes), holdings.dra_sets(nodes)))
 
 
 def _union(sets: Iterable[NodeSet]) -> NodeSet:
