@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from webhook.lifecycle import EternalTask, Life, TaskEnded, signals_end
+from webhook.lifecycle import EternalTask, Life, TaskEnded, ends_with, signals_end
 
 
 class FakeListener:
@@ -123,3 +123,26 @@ async def test_signals(number: int, hurried: bool) -> None:
         await asyncio.sleep(0.1)
         assert (life.state == "stopping") is hurried
         await running
+
+
+async def test_the_end_of_a_pipe_ends_the_process_in_order() -> None:
+    read, write = os.pipe()
+    life = Life()
+    with ends_with(life, read):
+        await asyncio.sleep(0.05)
+        assert life.ending is False
+        os.close(write)
+        await asyncio.sleep(0.05)
+        assert life.ending is True
+        # Once: a second time would cut the drain short.
+        running = asyncio.create_task(run(life, FakeListener(life), drain_seconds=0.3))
+        await asyncio.sleep(0.1)
+        assert life.state == "draining"
+        await running
+    os.close(read)
+
+
+async def test_without_a_pipe_nothing_is_waited_for() -> None:
+    life = Life()
+    with ends_with(life, None):
+        assert life.ending is False
