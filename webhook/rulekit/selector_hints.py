@@ -59,6 +59,10 @@ def hint(error: DeviceError) -> str:
     if not missing:
         return "compare values of one type, and guard what a device may not have with has() or .?"
     device = error.device
+    for domain in sorted({name.rpartition("/")[0] for name in device.attributes} | {device.driver}):
+        dotted = re.search(rf"\bdevice\.attributes\.{re.escape(domain)}\.(\w+)", error.expression)
+        if dotted is not None:
+            return f"the domain is one name: write {_attribute(domain, dotted[1])}"
     attributes, capacities = _domains(device.attributes), _domains(device.capacity)
     compiled = compile_selector(error.expression)
     kinds = {item.kind for item in compiled.references if item.name == missing} if isinstance(compiled, Selector) else set()
