@@ -155,3 +155,12 @@ def installed_contents() -> Contents:
     store = installed()
     Candidate(store).round()
     return store.contents
+
+
+@pytest.mark.parametrize("behind", [True, False])
+def test_a_first_certificate_that_is_no_authoritys(store: MemoryStore, behind: bool) -> None:
+    contents = store.contents
+    bundle = contents.leaf.certificate + (contents.authorities if behind else b"")
+    odd = replace(contents, authorities=bundle, authority_key=contents.leaf.key)
+    action = plan(NOW, odd, [contents.authorities], None, SCHEDULE)
+    assert action == NewAuthority(why="the first certificate of ca.crt is not an authority's", keep=store.authorities)

@@ -37,6 +37,7 @@ def work(seat):
         return 2
     if what == "dies":
         return 7
+    # They are blocked until the worker says that it hears them: none is lost, however early it comes.
     got = signal.sigwait([signal.SIGTERM, signal.SIGINT])
     with (folder / "got").open("a") as file:
         file.write(f"{seat.number} {signal.Signals(got).name}\\n")
@@ -44,9 +45,6 @@ def work(seat):
         time.sleep(60)
     return 3 if what == "ends badly" and seat.number == 1 else 0
 
-# In a worker the signals wait for sigwait.
-unblock = signal.pthread_sigmask
-signal.pthread_sigmask = lambda how, signals: None if how == signal.SIG_UNBLOCK else unblock(how, signals)
 events = EventLog(sys.stderr.buffer, lambda: datetime(2027, 1, 1, tzinfo=UTC))
 sys.exit(supervisor.Supervisor(work, 2, events, end_seconds=1.0).run())
 """

@@ -33,7 +33,7 @@ from webhook.run.gauges import watch_cluster, watch_process, watch_sources, watc
 from webhook.run.logs import LogLock, build_decision_log, build_event_log
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import explain_policies, fleet_loader, load_policies
-from webhook.run.supervisor import Seat, Supervisor
+from webhook.run.supervisor import Seat, Supervisor, hear_signals
 from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import build_app
 from webhook.server.judge import Engine, Judge
@@ -152,6 +152,8 @@ async def run(settings: Settings, edges: Edges, doors: Doors, seat: Seat | None)
     tasks = build_tasks(settings, edges, sources, server, colleagues)
     try:
         with signals_end(life), ends_with(life, seat.supervisor if seat is not None else None):
+            if seat is not None:
+                hear_signals()
             await life.run(server.calls, tasks, drain_seconds=settings.life.drain_seconds)
     except ExceptionGroup as faults:
         edges.events.error("ended by a fault", error="".join(traceback.format_exception(faults)))

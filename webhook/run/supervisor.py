@@ -35,6 +35,11 @@ class Seat:
     supervisor: int
 
 
+def hear_signals() -> None:
+    """To be called by a worker when it handles signals: until then they wait, so that none ends it in disorder."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
 @dataclass(slots=True)
 class _Place:
     """A worker that should be there."""
@@ -98,7 +103,6 @@ class Supervisor:
         try:
             os.close(self._ours)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             code = self.work(Seat(number=number, board=self.board, supervisor=self.alive))
         except BaseException:  # noqa: BLE001 - whatever it is, a worker must not go on as a second supervisor
             self.events.error("worker failed", worker=number, error=traceback.format_exc())
