@@ -279,6 +279,23 @@ def test_the_host_of_the_url_is_in_the_certificate() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("url", "names", "addresses"),
+    [
+        ("https://fallgate.example.com:8443", ["fallgate.example.com"], None),
+        ("https://10.0.0.7/prefix", [], ["10.0.0.7"]),
+        ("https://[2001:db8::1]:8443", [], ["2001:db8::1"]),
+    ],
+)
+def test_cert_manager_is_told_names_and_addresses_apart(
+    any_helm: Helm, url: str, names: list[str], addresses: list[str] | None
+) -> None:
+    values = {"certificates": {"mode": "cert-manager", "issuer": {"name": "a"}}, "webhook": {"url": url}}
+    spec = Rendered("", values, objects(any_helm.template(values))).one("Certificate")["spec"]
+    assert spec["dnsNames"][2:] == names
+    assert spec.get("ipAddresses") == addresses
+
+
 def test_where_the_trust_comes_from() -> None:
     """Ours is filled in by Fallgate, cert-manager's by cert-manager; only the organisation's own is rendered."""
     bundles = {

@@ -9,11 +9,22 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 
-{{/* The names a client may call Fallgate by, as a JSON list. */}}
-{{- define "fallgate.serviceNames" -}}
+{{/* What a certificate of cert-manager is for: DNS names and addresses apart. */}}
+{{- define "fallgate.certificateNames" -}}
 {{- $name := include "fallgate.fullname" . -}}
 {{- $names := list (printf "%s.%s.svc" $name .Release.Namespace) (printf "%s.%s.svc.cluster.local" $name .Release.Namespace) -}}
-{{- concat $names (include "fallgate.extraNames" . | fromJsonArray) | toJson -}}
+{{- $addresses := list -}}
+{{- range include "fallgate.extraNames" . | fromJsonArray -}}
+{{- if regexMatch "^[0-9.]+$|:" . -}}
+{{- $addresses = append $addresses . -}}
+{{- else -}}
+{{- $names = append $names . -}}
+{{- end -}}
+{{- end -}}
+dnsNames: {{ toJson $names }}
+{{- with $addresses }}
+ipAddresses: {{ toJson . }}
+{{- end -}}
 {{- end -}}
 
 {{/* Those that do not follow from the Service: the host of webhook.url, and what certificates.dnsNames adds. */}}
