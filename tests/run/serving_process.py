@@ -84,7 +84,7 @@ def event_lines(folder: Path) -> list[dict[str, Any]]:
 
 def listening_ports(folder: Path) -> tuple[int, int]:
     """The port of calls, and that of probes, 0 when there is none."""
-    for _ in range(1000):
+    for _ in range(3000):
         for line in event_lines(folder):
             if line["event"] == "listening":
                 return int(line["port"]), int(line.get("metrics_port", 0))
@@ -92,7 +92,7 @@ def listening_ports(folder: Path) -> tuple[int, int]:
     raise AssertionError((folder / "events").read_text())
 
 
-async def until(condition: Callable[[], Any], seconds: float = 10) -> None:
+async def until(condition: Callable[[], Any], seconds: float = 30) -> None:
     async with asyncio.timeout(seconds):
         while True:
             answer = condition()

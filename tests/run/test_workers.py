@@ -77,7 +77,7 @@ async def test_one_that_is_stuck_makes_all_not_ready(tmp_path: Path) -> None:
                 return await condition(fresh, "[-]worker-1 failed: it has said nothing for ")
 
         # Who stands still accepts nothing; the other one answers.
-        await until(noticed, 20)
+        await until(noticed)
         os.kill(stuck, signal.SIGCONT)
         async with process.probes() as client:
             await until(lambda: condition(client, "readyz check passed"))
@@ -102,7 +102,7 @@ async def test_sigterm_drains_all_and_ends_with_0(tmp_path: Path) -> None:
             assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
             assert b"connection: close" in answer
             writer.close()
-        assert await asyncio.to_thread(process.running.wait, 10) == 0
+        assert await asyncio.to_thread(process.running.wait, 30) == 0
     lines = (tmp_path / "decisions").read_text().splitlines()
     assert [json.loads(line)["allowed"] for line in lines] == [True] * 8
 
@@ -142,7 +142,7 @@ async def test_probes_without_tls(tmp_path: Path, workers: str) -> None:
             assert (answer.status_code, answer.json()["message"]) == (404, "nothing is served under /validate")
             process.running.send_signal(signal.SIGTERM)
             await until(lambda: not_ready(client))
-        assert await asyncio.to_thread(process.running.wait, 10) == 0
+        assert await asyncio.to_thread(process.running.wait, 30) == 0
 
 
 async def not_ready(client: httpx.AsyncClient) -> bool:
