@@ -82,7 +82,7 @@ class Selector:
     def against(self, device: Device) -> Outcome:
         """Match, no match, or the error that would fail the allocation. Never raises. Hot path."""
         run = self._run
-        if run is None or device.unreadable:
+        if run is None or device.unreadable or (device.listed and not self.dialect.lists):
             return self.cost(device)[0]
         try:
             value = run([device, MAX_STEPS, *self._locals])
@@ -111,7 +111,7 @@ class Selector:
         if most < 0:
             return None, self.weight
         run = self._run
-        if run is None or device.unreadable or self.max_cost > _CLOSELY:
+        if run is None or device.unreadable or (device.listed and not self.dialect.lists) or self.max_cost > _CLOSELY:
             return self._tried_counting(device, most, self.weight)
         allowed = min(most, MAX_STEPS)
         frame: Frame = [device, allowed, *self._locals]
@@ -141,8 +141,9 @@ class Selector:
         return self._counted(device, LIMIT)
 
     def _counted(self, device: Device, limit: int) -> tuple[Outcome, int]:
-        if device.unreadable:
-            return CelError(device.unreadable), 0
+        unreadable = device.unreadable or ("" if self.dialect.lists else device.listed)
+        if unreadable:
+            return CelError(unreadable), 0
         meter = Meter(limit)
         try:
             value = _program(self.text, self.dialect).run(device, meter)

@@ -28,7 +28,7 @@ Likeness: TypeAlias = "tuple[int, ...]"
 
 _numbers = count()
 _seen: dict[tuple[int, ...], tuple[int, list[Any]]] = {}
-_FIELDS: Final = {"sharable": attrgetter("sharable"), "unreadable": attrgetter("unreadable")}
+_FIELDS: Final = {"sharable": attrgetter("sharable"), "unreadable": attrgetter("unreadable", "listed")}
 
 
 def reads_of(selectors: Iterable[Selector], attributes: Iterable[str] = ()) -> Reads | None:

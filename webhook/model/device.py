@@ -68,7 +68,8 @@ class Device:
     """One device of a ResourceSlice.
 
     `capacity` maps a qualified name to quantity text. `sharable` is allowMultipleAllocations. `unreadable` says which
-    attribute is a version that is none: then every selector fails on the device, whatever it reads.
+    attribute is a version that is none: then every selector fails on the device, whatever it reads. `listed` says the same of
+    an attribute that is a list, for servers that know of none.
     """
 
     driver: str
@@ -82,9 +83,12 @@ class Device:
     sharable: bool = False
     binding_conditions: tuple[str, ...] = ()
     unreadable: str = field(default="", init=False, repr=False, compare=False)
+    listed: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, attribute in self.attributes.items():
+            if attribute.kind.endswith("s"):
+                object.__setattr__(self, "listed", f"attribute {name}: unsupported attribute value")
             if attribute.kind == "version" or attribute.kind == "versions":
                 texts = [attribute.value] if attribute.kind == "version" else attribute.value
                 reason = _no_version(texts)  # type: ignore[arg-type]
