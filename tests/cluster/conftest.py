@@ -19,7 +19,8 @@ class Sites:
     """A site for each release, opened when it is asked for."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._stack = folder, ExitStack()
+        self._folder = folder
+        self._stacks: dict[str, ExitStack] = {}
         self.open: dict[str, Site] = {}
         self._failed: dict[str, BaseException] = {}
 
@@ -29,7 +30,9 @@ class Sites:
             raise self._failed[version]
         if version not in self.open:
             try:
-                self.open[version] = self._stack.enter_context(open_site(version, self._folder / version))
+                with ExitStack() as opening:
+                    self.open[version] = opening.enter_context(open_site(version, self._folder / version))
+                    self._stacks[version] = opening.pop_all()
             except ProgramMissing as missing:
                 pytest.skip(str(missing))
             except Exception as failed:
@@ -37,16 +40,27 @@ class Sites:
                 raise
         return self.open[version]
 
+    def end(self, version: str) -> None:
+        """End one."""
+        self.open.pop(version)
+        self._stacks.pop(version).close()
+
     def close(self) -> None:
         """End everything."""
-        self._stack.close()
+        with ExitStack() as all_of_them:
+            for stack in self._stacks.values():
+                all_of_them.push(stack)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without Go and without ready programs nothing here can run: say so."""
-    if reason := why_not():
-        for item in items:
+    """Without Go and without ready programs nothing here can run: say so. Releases may run side by side (xdist)."""
+    reason = why_not()
+    for item in items:
+        if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
+        called = getattr(item, "callspec", None)
+        version = called.params.get("any_site", FULL) if called else FULL
+        item.add_marker(pytest.mark.xdist_group("full" if version == FULL else "others"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -85,10 +99,12 @@ def site(sites: Sites) -> Site:
     return found
 
 
-@pytest.fixture(scope="module", params=[pytest.param(version, id=version) for version in chosen_versions()])
-def any_site(sites: Sites, request: pytest.FixtureRequest) -> Site:
-    """Every release, for what only the API server takes part in."""
-    return sites.of(request.param)
+@pytest.fixture(scope="session", params=[pytest.param(version, id=version) for version in chosen_versions()])
+def any_site(sites: Sites, request: pytest.FixtureRequest) -> Iterator[Site]:
+    """Every release, for what only the API server takes part in. Only the full one stays."""
+    yield sites.of(request.param)
+    if request.param != FULL:
+        sites.end(request.param)
 
 
 @pytest.fixture(scope="module")

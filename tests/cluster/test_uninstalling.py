@@ -75,7 +75,8 @@ def test_nothing_is_left(any_site: Site, cards: World) -> None:
     for kinds in KINDS:
         names = [f"{item['kind']} {item['metadata']['name']}" for item in admin.items(kinds, "-A")]
         assert [name for name in names if "fallgate" in name.partition(" ")[2]] == []
-    admin("delete", "namespace", NAMESPACE, "--wait=false").fine()
+    if cards.plane.full:  # else nobody would empty it
+        admin("delete", "namespace", NAMESPACE, "--wait=false").fine()
 
 
 def _request(thing: Raw) -> Raw:

@@ -27,7 +27,10 @@ class World:
 
     def namespace(self, name: str, labels: Mapping[str, str] | None = None, *, members: Iterable[str] = ("ada",)) -> str:
         """A namespace that the members may edit, ready for pods."""
-        self.admin.create(build.namespace(name, {f"fallgate.dev/{key}": value for key, value in (labels or {}).items()})).fine()
+        made = build.namespace(name, {f"fallgate.dev/{key}": value for key, value in (labels or {}).items()})
+        eventually(
+            f"namespace {name} can be made", lambda: self.admin.create(made).fine(), within=60
+        )  # a former one may be going
         self._namespaces.append(name)
         for member in members:
             self.admin("create", "rolebinding", member, "--clusterrole=workload-author", f"--user={member}", "-n", name).fine()
