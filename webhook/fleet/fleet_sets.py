@@ -85,13 +85,21 @@ class FleetSets:
             self._starts = tuple(accumulate(map(width, self.pools), initial=0))
         return self._starts
 
-    def of(self, selector: Selector) -> FleetSet | None:
-        """What a selector says of all devices; None when it takes more than MOST_STEPS to find out."""
+    def of(self, selector: Selector, most: int = MOST_STEPS) -> FleetSet | None:
+        """What a selector says of all devices; None when it takes more than `most` steps to find out."""
         self._catch_up()
-        found: FleetSet | None = remembered(self._sets, key_of(selector), lambda: self._asked(selector), LIMIT)
-        return found
+        key = key_of(selector)
+        found: FleetSet | None = self._sets.get(key)
+        if found is None:
+            if key in self._sets:  # given up at MOST_STEPS
+                return None
+            found = self._asked(selector, most)
+            if found is None and most < MOST_STEPS:  # with more steps there may be an answer
+                return None
+            remembered(self._sets, key, lambda: found, LIMIT)
+        return found if found is not None and found.steps <= most else None
 
-    def _asked(self, selector: Selector) -> FleetSet | None:
+    def _asked(self, selector: Selector, most: int) -> FleetSet | None:
         asker = Asker(selector)
         matches: list[bytes] = []
         errors: list[bytes] = []
@@ -101,7 +109,7 @@ class FleetSets:
             like = asker.like(pool)
             found = known.get(like)
             if found is None:
-                found = asker.about(pool, MOST_STEPS - steps)
+                found = asker.about(pool, most - steps)
                 if found is None:
                     return None
                 known[like] = found

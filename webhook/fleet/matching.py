@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 
 from webhook.cel import DIALECT_GATES, CompileProblem, Selector, compile_selector
 from webhook.fleet.device_sets import MOST_STEPS, Asker, Bits, everything
-from webhook.fleet.fleet_sets import FleetSets
+from webhook.fleet.fleet_sets import LIMIT, FleetSets
 from webhook.fleet.likeness import POOL_LIMIT
 from webhook.fleet.memo import remembered
 from webhook.fleet.pool import Pool
 from webhook.model.device import Device
 from webhook.model.server_version import Server
 
-__all__ = ["POOL_LIMIT", "DeviceError", "Matches", "PoolMatches", "compile_all", "compile_for", "match_pools"]
+__all__ = ["POOL_LIMIT", "DeviceError", "Matches", "PoolMatches", "compile_all", "compile_for", "given_up", "match_pools", "untried"]
 
 _NEWEST_SERVER: Final = Server()
 
@@ -90,7 +90,7 @@ class Matches:
         self._sets = sets
         self._selectors = selectors
         found = intersection(sets, selectors) if sets is not None else _NOTHING
-        self.too_costly: str = _given_up(sets) if found is None and sets is not None else ""
+        self.too_costly: str = given_up(sets) if found is None and sets is not None else ""
         #: The devices of the fleet that pass, and those with an error, as `FleetSets` numbers them.
         self.match, self.error = found or _NOTHING
         #: The number of devices that pass.
@@ -121,20 +121,38 @@ class Matches:
 def intersection(sets: FleetSets, selectors: tuple[Selector, ...]) -> tuple[Bits, Bits] | None:
     """The devices that pass all selectors, and those on which one raises an error before another does not match.
 
-    None when the selectors take more than MOST_STEPS together. Up to twice as many have been taken then.
+    None when the selectors take more than MOST_STEPS together.
     """
     match, error, steps = sets.everything, 0, 0
     for selector in selectors:
-        found = sets.of(selector)
-        steps += found.steps if found is not None else 0
-        if found is None or steps > MOST_STEPS:
+        found = sets.of(selector, MOST_STEPS - steps)
+        if found is None:
             return None
+        steps += found.steps
         error |= match & found.error
         match &= found.match
     return match, error
 
 
-def _given_up(sets: FleetSets) -> str:
+def untried(sets: FleetSets, server: Server, texts: tuple[str, ...], most: int = MOST_STEPS) -> frozenset[str]:
+    """Of different selectors, those for which no steps are left when all are tried in this order, `most` for all together.
+
+    One that takes more than is left uses it up. What does not compile takes none. Remembered for these pools.
+    """
+    key = ("untried", server.minor, texts, most)
+    return remembered(sets.memo, key, lambda: frozenset(_untried(sets, compile_all(texts, server)[0], most)), LIMIT)
+
+
+def _untried(sets: FleetSets, selectors: tuple[Selector, ...], left: int) -> Iterator[str]:
+    for selector in selectors:
+        found = sets.of(selector, left)
+        if found is None:
+            yield selector.text
+        left = left - found.steps if found is not None else 0
+
+
+def given_up(sets: FleetSets) -> str:
+    """Why selectors are not tried any further."""
     number = sets.everything.bit_count()
     return f"its selectors are too costly to be tried on {number:,} device{'' if number == 1 else 's'}"
 

@@ -21,6 +21,7 @@ from webhook.fleet.fleet import Fleet, seen_until
 from webhook.kube.client import Client
 from webhook.kube.discovery import Served, Source, discover
 from webhook.kube.kinds import FEATURES, Kind, kinds_read
+from webhook.kube.memory import Settling
 from webhook.kube.reading import Kept
 from webhook.kube.reflector import USUAL, Progress, Reflector, Timing
 from webhook.model.server_version import Server
@@ -101,6 +102,7 @@ class ClusterState:
         self._current: Fleet | None = None
         self._all_begun = False
         self._refused: set[str] = set()
+        self._settling = Settling()
         self.snapshots = 0
 
     # What others ask
@@ -267,6 +269,7 @@ class ClusterState:
             part = changes.setdefault(kind.part, {})
             if isinstance(item, _Changed):
                 part[item.kept.key] = item.kept.value
+                self._settling.took()
                 (known.discard if item.kept.value is None else known.add)(item.kept.key)
                 continue
             objects = item.objects if isinstance(item, _Listed) else {}

@@ -20,6 +20,7 @@ from webhook.errors import ApiError, ClusterError
 from webhook.kube.client import JSON, METADATA, Client, Stream
 from webhook.kube.discovery import Source
 from webhook.kube.listing import pages
+from webhook.kube.memory import reading_much
 from webhook.kube.reading import Kept, read_object
 from webhook.model.tolerant import Json, integer, mapping, sequence, text
 
@@ -130,7 +131,8 @@ class Reflector:
             try:
                 if self._anew or not self._version:
                     self._anew = False
-                    self._list()
+                    with reading_much():
+                        self._list()
                 self._watch()
             except _Gone:
                 self._forgotten()
