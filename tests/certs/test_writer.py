@@ -356,6 +356,38 @@ def test_only_the_holder_of_the_lease_writes() -> None:
     assert candidate.report.writer is True
 
 
+def test_a_writer_whose_lease_runs_out_while_it_reads_writes_nothing() -> None:
+    candidate = settled()
+    candidate.store.ask("leaf")
+    candidate.now += timedelta(seconds=60)
+    candidate.store.writes.clear()
+
+    def slow(path: str) -> None:
+        if path == PLACE.secret:
+            candidate.now += timedelta(seconds=10)
+
+    candidate.store.on_read = slow
+    assert candidate.round() == []
+    assert [path for _, path in candidate.store.writes if "leases" not in path] == []
+    candidate.store.on_read = lambda path: None
+    assert candidate.round() == ["new certificate"]
+
+
+def test_what_goes_round_in_circles_waits_for_the_next_round() -> None:
+    candidate = settled()
+
+    def undo(verb: str, path: str) -> None:
+        """Somebody who takes the caBundle away whenever it is written."""
+        if path == MUTATING:
+            configuration = copy.deepcopy(candidate.store.objects[path])
+            configuration["webhooks"][0]["clientConfig"]["caBundle"] = ""
+            candidate.store.put(path, configuration)
+
+    candidate.store.after = undo
+    undo("update", MUTATING)
+    assert candidate.round(3) == ["caBundle"] * 8
+
+
 def test_a_writer_that_wakes_up_late_cannot_publish_what_is_old() -> None:
     """It read everything, then slept; meanwhile another one has become the writer and changed the authority."""
     candidate = settled()
