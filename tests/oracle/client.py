@@ -141,9 +141,10 @@ class Oracle:
     """A running oracle, the newest or one from `build_older`. `with Oracle() as oracle: oracle.ask({...})`."""
 
     def __init__(self, binary: Path | None = None) -> None:
+        program = str(binary or build())
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the oracle
         self._process = subprocess.Popen(
-            [str(binary or build())],
+            [program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
