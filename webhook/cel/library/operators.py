@@ -102,13 +102,21 @@ _ADD: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos + b.nanos, a.offset),
     (Duration, Timestamp): lambda a, b: timestamp_result(a.nanos + b.nanos, b.offset),
 }
+
+
+def _between(later: int, earlier: int) -> Duration:
+    """The seconds alone may not overflow either."""
+    seconds = int_result((later // 10**9 - earlier // 10**9) * 10**9)
+    return Duration(int_result(seconds + later % 10**9 - earlier % 10**9))
+
+
 _SUBTRACT: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (int, int): lambda a, b: int_result(a - b),
     (UInt, UInt): lambda a, b: uint_result(int(a) - int(b)),
     (float, float): lambda a, b: a - b,
     (Duration, Duration): lambda a, b: duration_result(a.nanos - b.nanos),
     (Timestamp, Duration): lambda a, b: timestamp_result(a.nanos + duration_result(-b.nanos).nanos, a.offset),
-    (Timestamp, Timestamp): lambda a, b: Duration(int_result(a.nanos - b.nanos)),
+    (Timestamp, Timestamp): lambda a, b: _between(a.nanos, b.nanos),
 }
 _MULTIPLY: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
     (int, int): lambda a, b: int_result(a * b),

@@ -12,6 +12,7 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import Any
 
 from webhook.cel.equality import register_strict
+from webhook.cel.library.format import go_quoted
 from webhook.cel.library.table import Function, Overload, held_by
 from webhook.cel.types import BOOL, STRING, URL, list_of, map_of
 from webhook.cel.values import EvaluationError, register_type
@@ -72,7 +73,7 @@ def parse_request_uri(text: str) -> UrlValue:
     try:
         return _parse(text, via_request=True)
     except _NoUrlError as error:
-        raise ValueError(f'parse "{text}": {error}') from None
+        raise ValueError(f"parse {go_quoted(text)}: {error}") from None
 
 
 def _parse(text: str, *, via_request: bool) -> UrlValue:
