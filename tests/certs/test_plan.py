@@ -164,3 +164,12 @@ def test_a_first_certificate_that_is_no_authoritys(store: MemoryStore, behind: b
     odd = replace(contents, authorities=bundle, authority_key=contents.leaf.key)
     action = plan(NOW, odd, [contents.authorities], None, SCHEDULE)
     assert action == NewAuthority(why="the first certificate of ca.crt is not an authority's", keep=store.authorities)
+
+
+def test_the_next_date_may_be_that_of_the_authority() -> None:
+    schedule = Schedule(names=NAMES, authority_for=500 * DAY, authority_renew_before=400 * DAY)
+    authority = issue_authority("a", now=NOW, valid_for=500 * DAY)
+    leaf = issue_leaf(authority, NAMES, now=NOW + 60 * DAY, valid_for=90 * DAY)
+    contents = replace(installed_contents(), leaf=leaf, authorities=authority.certificate, authority_key=authority.key)
+    action = plan(NOW + 60 * DAY, contents, [authority.certificate], None, schedule)
+    assert action == Rest(until=NOW + 100 * DAY)
