@@ -24,8 +24,9 @@ class Front:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self._backends, self._ready = backends, list[int]()
-        self._held, self._closing = threading.Event(), threading.Event()
+        self._held, self._closing = False, threading.Event()
         self._writers: set[asyncio.StreamWriter] = set()
+        self._stalled: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._serve, self._look)]
         for thread in self._threads:
@@ -41,11 +42,15 @@ class Front:
 
     def hold(self) -> None:
         """From now on nothing gets through, and nobody is told: a network that swallows packets."""
-        self._held.set()
+        self._held = True
+
+    def stall(self) -> None:
+        """The same, but only for the connections there are: new ones get through."""
+        self._stalled = set(self._writers)
 
     def release(self) -> None:
         """Let everything through again."""
-        self._held.clear()
+        self._held, self._stalled = False, set()
 
     def close(self) -> None:
         """End."""
@@ -94,7 +99,7 @@ class Front:
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while data := await reader.read(65_536):
-                while self._held.is_set():
+                while self._held or writer in self._stalled:
                     await asyncio.sleep(0.05)
                 writer.write(data)
                 await writer.drain()

@@ -53,13 +53,15 @@ def apps(site: Site, world: World) -> World:
     world.node("node-a100", *a100("gpu-0", "gpu-1"))
     world.namespace("apps", {"tier": "research", "mode": "enforce"})
     world.namespace("apps-production", {"tier": "production"})
+    world.namespace("apps-legacy", {"tier": "legacy", "mode": "enforce"})
     site.settle()
     first = build.alternative("h100", build.NVIDIA, product(H100))
     second = build.alternative("a100-pair", build.NVIDIA, product(A100), count=2)
     made = build.template("h100-else-a100", build.first_available("gpu", first, second), namespace="apps")
     world.plane.kubectl("ada").create(made).fine()
-    made["metadata"] |= {"namespace": "apps-production", "annotations": DECLARED}
-    world.plane.kubectl("ada").create(made).fine()
+    for namespace, declared in (("apps-production", DECLARED), ("apps-legacy", {})):
+        made["metadata"] |= {"namespace": namespace, "annotations": declared}
+        world.plane.kubectl("ada").create(made).fine()
     return world
 
 
@@ -125,3 +127,45 @@ def test_scaling_asks_nothing_new_and_a_changed_template_is_judged(site: Site, a
     assert ada("scale", "deployment", "scaled", "-n", "apps", "--replicas=0").fine().warnings == []
     changed = controller("Deployment", "scaled", {"fallgate.dev/compatible-shapes": "h100-80gb"})
     assert any("2x a100-40gb is not declared" in line for line in ada.apply(changed).fine().warnings)
+
+
+def test_pods_of_controllers_from_before_the_policy_keep_coming_back(apps: World) -> None:
+    ada = apps.plane.kubectl("ada")
+    ada.apply(controller("Deployment", "old", namespace="apps-legacy")).fine()
+    eventually("its pod is let through", lambda: ada.items("pods", "-n", "apps-legacy", "-l", "app=old"))
+
+
+def test_a_controller_of_another_project_is_judged_too(apps: World) -> None:
+    main = build.container(claims=["gpu"], image="registry.example.com/app:1")
+    inner = {"template": {"spec": build.pod_spec(main, templates={"gpu": "h100-else-a100"})}}
+    made = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "undeclared", "namespace": "apps"},
+        "spec": {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": {"spec": inner}}]},
+    }
+    warnings = apps.plane.kubectl("ada").create(made).fine().warnings
+    assert any('"a100-pair": 2x a100-40gb is not declared' in line for line in warnings), warnings
+
+
+def test_no_list_goes_into_claims_where_kueue_admits_pods(site: Site, apps: World) -> None:
+    """First as the tier says, then with a LocalQueue in the namespace."""
+    ada = apps.plane.kubectl("ada")
+    apps.namespace("apps-queued", {"tier": "shared"})
+    plain = build.claim("plain", build.exactly("gpu", build.NVIDIA, product(H100)), namespace="apps-queued")
+
+    def stored() -> str:
+        return (
+            ada.create(plain, "--dry-run=server", "-o", "jsonpath={.spec.devices.requests[0].firstAvailable[*].name}")
+            .fine()
+            .out
+        )
+
+    assert stored() == "requested a100-pair"
+    queue = {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "LocalQueue",
+        "metadata": {"name": "night", "namespace": "apps-queued"},
+    }
+    ada.create(queue).fine()
+    eventually("the claim stays as it was written", lambda: stored() == "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,7 @@ from tests.cluster.front import Front
 from tests.cluster.kubectl import Raw
 from tests.cluster.sites import Site
 from tests.cluster.waiting import eventually
-from tests.cluster.world import A100, H100, STACK, World, a100, denied, h100, product
+from tests.cluster.world import A100, H100, STACK, World, a100, claim_of, denied, h100, product
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +116,63 @@ def test_the_api_server_has_forgotten_where_the_watch_was(site: Site, busy: Worl
     events = [json.loads(text) for text in site.fallgate.process.log.read_text().splitlines()]
     assert [event for event in events if event.get("kind") == "Node" and "410" in event.get("why", "")]
     assert decisions(busy) == before
+
+
+@pytest.fixture
+def lagging(site: Site, busy: World, line: Front) -> Iterator[World]:
+    """The watches stand still, while the API server can be asked."""
+    line.cut()
+    site.settle()
+    eventually("every kind is watched", lambda: "broken" not in site.fallgate.conditions())
+    time.sleep(2)  # until every watch is taken up: what is idle then is no connection that a question could go through
+    line.stall()
+    yield busy
+    line.release()
+    line.cut()
+    site.settle()
+
+
+def test_what_the_watches_have_not_shown_yet_is_looked_up(site: Site, lagging: World) -> None:
+    ada = lagging.plane.kubectl("ada")
+    lagging.namespace("watched-new", {"tier": "production", "mode": "enforce"})  # the namespace itself
+    assert "is not declared" in denied(ada.create(undeclared("watched-new"), "--dry-run=server").refused().err)
+    lagging.namespace("watched-research", {"tier": "research", "mode": "enforce"})
+    first = build.alternative("h100", build.NVIDIA, product(H100))
+    second = build.alternative("a100", build.NVIDIA, product(A100))
+    listed = build.first_available("gpu", first, second)
+    ada.create(
+        [build.template("new", listed, namespace="watched-research"), build.claim("new", listed, namespace="watched-research")]
+    ).fine()
+    main = build.container(claims=["gpu"], image="registry.example.com/app:1")
+    for asks in ({"templates": {"gpu": "new"}}, {"claims": {"gpu": "new"}}):
+        said = ada.create(build.pod("asks", main, namespace="watched-research", **asks)).refused()
+        assert "is not declared" in denied(said.err)
+
+
+def test_the_pod_of_a_generated_claim_is_looked_up(lagging: World) -> None:
+    ada = lagging.plane.kubectl("ada")
+    main = build.container(claims=["gpu"], image="registry.example.com/app:1")
+    plain = build.template("plain", build.exactly("gpu", build.NVIDIA, product(H100)), namespace="watched-shared")
+    ada.create([plain, build.pod("plain", main, namespace="watched-shared", templates={"gpu": "plain"})]).fine()
+    made = claim_of(ada, "watched-shared", "plain")
+    assert [item["name"] for item in made["spec"]["devices"]["requests"][0]["firstAvailable"]] == ["requested", "a100-pair"]
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "Job"])
+def test_the_controller_of_a_new_pod_is_looked_up(lagging: World, kind: str) -> None:
+    """Its age decides: pods of controllers that were there before the policy are let through with a warning."""
+    ada, namespace = lagging.plane.kubectl("ada"), f"watched-{kind.lower()}"
+    lagging.namespace(namespace, {"tier": "legacy", "mode": "enforce"})
+    first = build.alternative("h100", build.NVIDIA, product(H100))
+    second = build.alternative("a100", build.NVIDIA, product(A100))
+    ada.create(build.template("listed", build.first_available("gpu", first, second), namespace=namespace)).fine()
+    main = build.container(claims=["gpu"], image="registry.example.com/app:1")
+    ada.create(build.pod("of-nobody", main, namespace=namespace, templates={"gpu": "listed"})).refused()
+    spec = build.pod_spec(main, templates={"gpu": "listed"})
+    above = build.controller(kind, "old", spec, namespace=namespace, pod_meta={"labels": {"app": "old"}})
+    if kind == "Job":
+        above["apiVersion"], above["spec"]["template"]["spec"]["restartPolicy"] = "batch/v1", "Never"
+    else:
+        above["spec"] |= {"serviceName": "old", "selector": {"matchLabels": {"app": "old"}}}
+    ada.create(above).fine()
+    eventually("its pod is let through", lambda: ada.items("pods", "-n", namespace, "-l", "app=old"))
