@@ -36,11 +36,14 @@ def cap(server: ApiServer, client: Client, events: EventLog) -> Iterator[CapWatc
     yield found
     found.stop()
     server.cut()
+    for thread in threading.enumerate():
+        if thread.name == "the cap":
+            thread.join(5)
 
 
 def started(cap: CapWatch) -> None:
     """Watch in a thread."""
-    threading.Thread(target=cap.run, daemon=True).start()
+    threading.Thread(target=cap.run, name="the cap", daemon=True).start()
 
 
 def test_an_empty_one_caps_everything_at_audit() -> None:

@@ -200,6 +200,8 @@ class ClusterState:
             report=self._report,
         )
         self._reflectors[source.name] = reflector
+        if self._stop.is_set():
+            return
         self._begin(source.name, reflector.run)
 
     def _report(self, source: Source, what: str) -> None:

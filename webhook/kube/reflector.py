@@ -6,11 +6,11 @@ loop would hold up every answer in the meantime, and because the client's config
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from random import Random
 from time import monotonic
 from typing import Any, Final, Literal, Protocol
 
@@ -31,6 +31,9 @@ _GONE: Final = 410
 _VAIN: Final = 4
 #: A watch that ends sooner than after so many seconds, without a word, has not ended in order.
 _TOO_SHORT: Final = 1.0
+
+#: For jitter: nothing secret hangs on it, and nobody else's numbers are taken.
+_CHANCE: Final = Random()  # noqa: S311
 
 State = Literal["starting", "listing", "watching", "broken", "refused"]
 
@@ -170,7 +173,7 @@ class Reflector:
         self.progress.errors += 1
         self._reported = why
         self.report(self.source, why)
-        self._stop.wait(self.timing.first_pause * random.random())  # noqa: S311 - no secret
+        self._stop.wait(self.timing.first_pause * _CHANCE.random())
 
     def _broken(self, why: str, *, forget: bool) -> None:
         if self._stop.is_set() or self._anew:
@@ -185,7 +188,7 @@ class Reflector:
             self._version, self._vain = "", 0
         # What merely broke off is taken up at once; the jitter keeps a fleet of replicas from coming back in step.
         longest = min(self.timing.longest_pause, self.timing.first_pause * 2.0 ** min(self._failures - 1, 10))
-        self._stop.wait(longest * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+        self._stop.wait(longest * _CHANCE.uniform(0.5, 1.0))
 
     def _list(self) -> None:
         self.progress.state, self.progress.detail, self.progress.count = "listing", "", 0
@@ -214,7 +217,7 @@ class Reflector:
             "watch": "1",
             "allowWatchBookmarks": "true",
             "resourceVersion": self._version,
-            "timeoutSeconds": int(self.timing.watch * random.uniform(1.0, 2.0)),  # noqa: S311 - no secret
+            "timeoutSeconds": int(self.timing.watch * _CHANCE.uniform(1.0, 2.0)),
         }
         accept = f"{METADATA},{JSON}" if self.source.kind.metadata_only else JSON
         with self.client.stream(self.source.path, query, accept=accept, silence_seconds=self.timing.silence) as stream:
@@ -227,7 +230,8 @@ class Reflector:
             self.progress.state, self.progress.detail = "watching", ""
             began, silent = monotonic(), True
             try:
-                for line in stream.lines():
+                # Who asked for an end before the stream was there could not close it.
+                for line in () if self._stop.is_set() else stream.lines():
                     if self._stop.is_set() or self._anew:
                         return
                     silent = False
@@ -236,7 +240,7 @@ class Reflector:
                 self._stream = None
                 if monotonic() - began > self.timing.proven:
                     self._all_is_well()
-        if silent and monotonic() - began < _TOO_SHORT:
+        if silent and not self._stop.is_set() and monotonic() - began < _TOO_SHORT:
             raise ClusterError("the watch ended as soon as it had begun")
 
     def _take(self, line: bytes) -> None:
