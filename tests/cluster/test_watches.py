@@ -37,6 +37,10 @@ def busy(site: Site, world: World, line: Front) -> World:
     world.node("node-a100", *a100(), labels={STACK: "dra"}, plugin={"nvidia.com/gpu": "2"})
     world.namespace("watched", {"tier": "production", "mode": "enforce"})
     world.namespace("watched-shared", {"tier": "shared"})
+    world.namespace("watched-legacy", {"tier": "legacy", "mode": "enforce"})
+    first = build.alternative("h100", build.NVIDIA, product(H100))
+    listed = build.first_available("gpu", first, build.alternative("a100", build.NVIDIA, product(A100)))
+    world.plane.kubectl("ada").create(build.template("listed", listed, namespace="watched-legacy")).fine()
     site.settle()
     return world
 
@@ -159,20 +163,18 @@ def test_the_pod_of_a_generated_claim_is_looked_up(lagging: World) -> None:
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Job"])
-def test_the_controller_of_a_new_pod_is_looked_up(lagging: World, kind: str) -> None:
+def test_the_controller_of_a_new_pod_is_looked_up(site: Site, lagging: World, kind: str) -> None:
     """Its age decides: pods of controllers that were there before the policy are let through with a warning."""
-    ada, namespace = lagging.plane.kubectl("ada"), f"watched-{kind.lower()}"
-    lagging.namespace(namespace, {"tier": "legacy", "mode": "enforce"})
-    first = build.alternative("h100", build.NVIDIA, product(H100))
-    second = build.alternative("a100", build.NVIDIA, product(A100))
-    ada.create(build.template("listed", build.first_available("gpu", first, second), namespace=namespace)).fine()
+    ada, name = lagging.plane.kubectl("ada"), f"old-{kind.lower()}"
     main = build.container(claims=["gpu"], image="registry.example.com/app:1")
-    ada.create(build.pod("of-nobody", main, namespace=namespace, templates={"gpu": "listed"})).refused()
+    ada.create(build.pod("of-nobody", main, namespace="watched-legacy", templates={"gpu": "listed"})).refused()
     spec = build.pod_spec(main, templates={"gpu": "listed"})
-    above = build.controller(kind, "old", spec, namespace=namespace, pod_meta={"labels": {"app": "old"}})
+    above = build.controller(kind, name, spec, namespace="watched-legacy", pod_meta={"labels": {"app": name}})
     if kind == "Job":
         above["apiVersion"], above["spec"]["template"]["spec"]["restartPolicy"] = "batch/v1", "Never"
     else:
-        above["spec"] |= {"serviceName": "old", "selector": {"matchLabels": {"app": "old"}}}
+        above["spec"] |= {"serviceName": name, "selector": {"matchLabels": {"app": name}}}
     ada.create(above).fine()
-    eventually("its pod is let through", lambda: ada.items("pods", "-n", namespace, "-l", "app=old"))
+    eventually("its pod is let through", lambda: ada.items("pods", "-n", "watched-legacy", "-l", f"app={name}"))
+    events = ada.items("events", "-n", "watched-legacy", f"--field-selector=involvedObject.name={name}")
+    assert [event["message"] for event in events if event["reason"] == "FailedCreate"] == []
