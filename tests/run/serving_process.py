@@ -102,4 +102,8 @@ async def until(condition: Callable[[], Any], seconds: float = 30) -> None:
 
 
 async def condition(client: httpx.AsyncClient, line: str) -> bool:
-    return line in (await client.get("/readyz?verbose")).text
+    """Whether readiness says so. A worker that has not read its certificate yet takes no connection: not yet, then."""
+    try:
+        return line in (await client.get("/readyz?verbose")).text
+    except httpx.ConnectError:
+        return False
