@@ -74,8 +74,8 @@ class ApiServer:
     _now: int = 1000
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def put(self, raw: Raw, kind: str = "") -> None:
-        """Create or replace an object; whoever watches is told."""
+    def put(self, raw: Raw, *, seen: bool = True) -> None:
+        """Create or replace an object; whoever watches is told, unless it shall not be `seen` yet."""
         with self._lock:
             resource, namespaced = self._place(raw)
             meta = raw.setdefault("metadata", {})
@@ -86,7 +86,8 @@ class ApiServer:
             body["metadata"]["resourceVersion"] = str(self._now)
             body["metadata"].setdefault("uid", f"uid-{resource}-{'/'.join(key)}")
             body["metadata"]["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
-            self._tell(resource, "MODIFIED" if key in stored else "ADDED", body)
+            if seen:
+                self._tell(resource, "MODIFIED" if key in stored else "ADDED", body)
             stored[key] = body
 
     def remove(self, resource: str, name: str, namespace: str = "") -> None:
