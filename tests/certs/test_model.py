@@ -178,7 +178,8 @@ def test_certificate_for_clients_only() -> None:
     )
     anything = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE])
     assert check_pair(self_signed(NAMED, anything), NOW).names == ("fallgate.svc",)
-    assert check_pair(self_signed(NAMED), NOW).names == ("fallgate.svc",)
+    plain = check_pair(self_signed(NAMED), NOW)
+    assert (plain.names, plain.authority) == (("fallgate.svc",), False)
 
 
 def test_certificate_for_other_names() -> None:
