@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.build import (
-    NVIDIA,
     claim,
     container,
     device_slice,
