@@ -361,3 +361,24 @@ def test_the_worst_text_compiles_in_bounded_time(gpu: Device) -> None:
         compile_selector(text + " ")
         worst = max(worst, process_time() - started)
     assert worst < 5 * plain
+
+
+def test_patterns_that_are_made_while_running_take_steps(gpu: Device) -> None:
+    large = ", ".join(f'"(\\\\pL+){{17}}{number}"' for number in range(20))
+    selector = compile_selector(f'[{large}].all(pattern, !"a".matches(pattern))')
+    assert isinstance(selector, Selector)
+    # The scheduler charges next to nothing for them, and where one device is asked they are all read.
+    assert selector.cost(gpu) == (Verdict.MATCH, 161)
+    outcome, steps = selector.tried(gpu, 200_000)
+    assert outcome is None
+    assert steps >= 200_000
+
+
+def test_a_pattern_that_is_too_large_is_charged_each_time_it_is_tried(gpu: Device) -> None:
+    selector = compile_selector('[1, 2, 3].exists(x, "a".matches("(\\\\pL\\\\d){100}" + (x == 1 ? "a" : "b")))')
+    assert isinstance(selector, Selector)
+    assert selector.tried(gpu, 300_000)[0] is None
+    outcome, steps = selector.tried(gpu, 2_000_000)
+    assert isinstance(outcome, CelError)
+    assert "pattern too large" in outcome.message
+    assert steps >= 600_000

@@ -14,6 +14,7 @@ from webhook.cel.closures import Compiler
 from webhook.cel.code import MAX_STEPS, Closure, Frame
 from webhook.cel.cost import LIMIT
 from webhook.cel.cost.estimate import estimate
+from webhook.cel.cost.meter import MAX_STEPS as COUNTED_STEPS
 from webhook.cel.cost.meter import Meter
 from webhook.cel.cost.program import Program, device_reader, program
 from webhook.cel.device import DeviceRoots
@@ -131,29 +132,32 @@ class Selector:
         return outcome, self.weight + taken
 
     def _tried_counting(self, device: Device, most: int, before: int) -> tuple[Outcome | None, int]:
-        limit = min(LIMIT, most // _STEPS_PER_COST)
-        outcome, cost = self._counted(device, limit)
-        given_up = cost > limit and limit < LIMIT
-        return None if given_up else outcome, before + cost * _STEPS_PER_COST
+        meter = Meter(limit := min(LIMIT, most // _STEPS_PER_COST), allowed := min(most, COUNTED_STEPS))
+        outcome = self._counted(device, meter)
+        ended = outcome == CelError(limit_exceeded().message)
+        given_up = ended and (limit < LIMIT if meter.cost > limit else allowed < COUNTED_STEPS)
+        # What ran out of steps has taken all of them, though the last ones were not taken off.
+        taken = allowed if ended and meter.cost <= limit else allowed - meter.steps
+        return None if given_up else outcome, before + max(meter.cost * _STEPS_PER_COST, taken)
 
     def cost(self, device: Device) -> tuple[Outcome, int]:
         """The outcome, and what it cost to get there in the scheduler's units. Much slower than `against`. Never raises."""
-        return self._counted(device, LIMIT)
+        outcome = self._counted(device, meter := Meter(LIMIT))
+        return outcome, meter.cost
 
-    def _counted(self, device: Device, limit: int) -> tuple[Outcome, int]:
+    def _counted(self, device: Device, meter: Meter) -> Outcome:
         unreadable = device.unreadable or ("" if self.dialect.lists else device.listed)
         if unreadable:
-            return CelError(unreadable), 0
-        meter = Meter(limit)
+            return CelError(unreadable)
         try:
             value = _program(self.text, self.dialect).run(device, meter)
         except AbortedError as error:
-            return CelError(error.message), meter.cost
+            return CelError(error.message)
         except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
-            return _internal_error(error), meter.cost
+            return _internal_error(error)
         if type(value) is EvaluationError:
-            return CelError(value.message), meter.cost
-        return (MATCH if value else NO_MATCH) if type(value) is bool else _converted(value), meter.cost
+            return CelError(value.message)
+        return (MATCH if value else NO_MATCH) if type(value) is bool else _converted(value)
 
     @property
     def refusal(self) -> CompileProblem | None:

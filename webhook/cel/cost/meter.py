@@ -8,18 +8,25 @@ stack is kept here in the same way, because only so the numbers are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from webhook.cel.values import limit_exceeded
 
+#: Far more than what an evaluation of the highest cost takes: only what the scheduler does not charge for gets there.
+MAX_STEPS: Final = 2_000_000
+
 
 class Meter:
-    """One evaluation's count. AbortedError when it gets above the limit."""
+    """One evaluation's count. AbortedError when it gets above the limit.
 
-    __slots__ = ("_ids", "_limit", "_places", "_values", "cost")
+    `steps` are those left for what has no cost: the time of comparing large values and of reading patterns.
+    """
 
-    def __init__(self, limit: int) -> None:
+    __slots__ = ("_ids", "_limit", "_places", "_values", "cost", "steps")
+
+    def __init__(self, limit: int, steps: int = MAX_STEPS) -> None:
         self.cost = 0
+        self.steps = steps
         self._limit = limit
         self._ids: list[int] = []
         self._values: list[Any] = []

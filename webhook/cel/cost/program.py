@@ -12,9 +12,7 @@ from webhook.cel.cost.plan import Planner
 from webhook.cel.cost.steps import Machine, Step
 from webhook.cel.descent import perform
 from webhook.cel.device import device_map
-
-# Far more than what an evaluation of the highest cost takes: only what the scheduler does not charge for gets there.
-MAX_STEPS = 2_000_000
+from webhook.cel.values import STEPS
 
 
 class Program:
@@ -28,10 +26,12 @@ class Program:
 
     def run(self, root: Any, meter: Meter) -> Any:
         """The value for `root` (what the expression is about), or its EvaluationError. AbortedError at a limit."""
-        machine = Machine([root, MAX_STEPS, *[None] * (self._slots - 2)], meter)
-        if self._plan.direct:
-            return self._plan.now(machine)
-        return perform(self._plan.run(machine))
+        frame = [root, meter.steps, *[None] * (self._slots - 2)]
+        machine = Machine(frame, meter)
+        try:
+            return self._plan.now(machine) if self._plan.direct else perform(self._plan.run(machine))
+        finally:
+            meter.steps = frame[STEPS]
 
 
 def device_reader(name: str) -> Reader:

@@ -14,7 +14,7 @@ import re2
 from webhook.cel.library.go_patterns import PatternError, translated
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import BOOL, INT, STRING, list_of
-from webhook.cel.values import EvaluationError, Optional, TypeValue, no_such_overload
+from webhook.cel.values import EvaluationError, Optional, TypeValue, no_such_overload, take
 
 #: RE2's budget for one pattern, some twenty thousand instructions: it takes seconds for larger ones.
 _MOST_MEMORY = 512 * 1024
@@ -31,6 +31,9 @@ _QUIET = _options()
 
 
 _LARGE = 2_000  # instructions, 16 bytes each
+
+#: Steps for reading a pattern: any one, for each instruction that it comes to, and for one that proves to be too large.
+_READING, _PER_INSTRUCTION, _TOO_LARGE = 50, 4, 200_000
 
 
 def compiled(pattern: str) -> Any:
@@ -86,27 +89,32 @@ class _Match:
         return str(self._match[group], "utf-8")
 
 
-def _pattern(pattern: str, prefix: str = "") -> Any:
+def _pattern(frame: list[Any], pattern: str, prefix: str = "") -> Any:
+    """A pattern that is made while the expression runs. Its time is charged, whether or not it is remembered."""
+    take(frame, _READING)
     try:
-        return compiled(pattern)
+        found = compiled(pattern)
     except PatternError as error:
+        take(frame, _TOO_LARGE if "too large" in str(error) else 0)
         raise EvaluationError(f"{prefix}{error}") from None
+    take(frame, found.programsize * _PER_INSTRUCTION)
+    return found
 
 
-def _matches(text: Any, pattern: Any) -> bool:
+def _matches(frame: list[Any], text: Any, pattern: Any) -> bool:
     if type(text) is not str:
         raise no_such_overload("matches")
     if type(pattern) is not str:
         raise no_such_overload()
-    return _pattern(pattern).search(text) is not None
+    return _pattern(frame, pattern).search(text) is not None
 
 
-def _find(text: str, pattern: str) -> str:
-    return _first(_pattern(pattern, "Illegal regex: "), text)
+def _find(frame: list[Any], text: str, pattern: str) -> str:
+    return _first(_pattern(frame, pattern, "Illegal regex: "), text)
 
 
-def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    return _all(_pattern(pattern, "Illegal regex: "), text, limit)
+def _find_all(frame: list[Any], text: str, pattern: str, limit: int = -1) -> list[str]:
+    return _all(_pattern(frame, pattern, "Illegal regex: "), text, limit)
 
 
 def _found(pattern: Any, text: str) -> bool:
@@ -143,8 +151,9 @@ FUNCTIONS: tuple[Function, ...] = (
             Overload("matches_string", (STRING, STRING), BOOL, member=True),
         ),
         shared=_matches,
+        takes_frame=True,
     ),
-    Function("find", (Overload("string_find_string", (STRING, STRING), STRING, _find, member=True),)),
+    Function("find", (Overload("string_find_string", (STRING, STRING), STRING, _find, member=True),), takes_frame=True),
     Function(
         "findAll",
         (
@@ -152,6 +161,7 @@ FUNCTIONS: tuple[Function, ...] = (
             Overload("string_find_all_string_int", (STRING, STRING, INT), _STRINGS, _find_all, member=True),
         ),
         grows=True,
+        takes_frame=True,
     ),
 )
 
@@ -164,6 +174,7 @@ OLDER: tuple[Function, ...] = (
             Overload("matches_string", (STRING, STRING), BOOL, member=True),
         ),
         shared=_matches,
+        takes_frame=True,
     ),
 )
 
