@@ -79,9 +79,10 @@ class Inventory:
         if not slices and not classes:
             return self, frozenset()
         pools = self._pools_with(slices)
-        for key in pools.keys() & self.by_key.keys():
-            # What was found out about a pool leads back to it: without that it goes as soon as nobody uses it any more.
-            self.by_key[key].memo.clear()
+        for key in pools:
+            if (before := self.by_key.get(key)) is not None:
+                # What was found out about a pool leads back to it: without that it goes as soon as nobody uses it any more.
+                before.memo.clear()
         if len(pools) > len(self.by_key) // _FEW:
             merged = changed_map(self.by_key, pools)
             return Inventory(merged.values(), changed_map(self.classes, classes), self.server), frozenset(pools)
