@@ -52,6 +52,7 @@ class Sites:
                 all_of_them.push(stack)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without Go and without ready programs nothing here can run: say so. Releases may run side by side (xdist)."""
     reason = why_not()

@@ -32,6 +32,8 @@ def cards(any_site: Site, any_world: World) -> Iterator[World]:
     any_world.namespace("leaving", {"tier": "git", "mode": "enforce"})
     any_site.settle()
     yield any_world
+    if any_world.plane.full:  # else nobody would empty it
+        any_world.admin("delete", "namespace", NAMESPACE, "--wait=false").fine()
     any_site.reopen()
 
 
@@ -75,8 +77,6 @@ def test_nothing_is_left(any_site: Site, cards: World) -> None:
     for kinds in KINDS:
         names = [f"{item['kind']} {item['metadata']['name']}" for item in admin.items(kinds, "-A")]
         assert [name for name in names if "fallgate" in name.partition(" ")[2]] == []
-    if cards.plane.full:  # else nobody would empty it
-        admin("delete", "namespace", NAMESPACE, "--wait=false").fine()
 
 
 def _request(thing: Raw) -> Raw:
