@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from webhook.cel.dialect import DIALECT_GATES
 from webhook.cel.excerpt import excerpt, line_of, pointed
-from webhook.cel.expression import Expression, compile_expression
+from webhook.cel.expression import Expression, Shared, compile_expression
 from webhook.cel.problems import CompileProblem
 from webhook.cel.references import Reference
 from webhook.cel.selector import MATCH, NO_MATCH, Outcome, Selector, Verdict, compile_selector
@@ -44,6 +44,7 @@ __all__ = [
     "Outcome",
     "Reference",
     "Selector",
+    "Shared",
     "VariableType",
     "Verdict",
     "compile_expression",

@@ -149,6 +149,22 @@ class _Values:
         self.read: dict[str, Any] = {}
 
 
+class Shared:
+    """A value of a variable that many evaluations are given: it is converted once for each expression that reads it."""
+
+    __slots__ = ("_converted", "value")
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        self._converted: dict[Converter, Any] = {}
+
+    def converted(self, convert: Converter) -> Any:
+        """What `convert` makes of the value."""
+        if convert not in self._converted:
+            self._converted[convert] = convert(self.value)
+        return self._converted[convert]
+
+
 class _VariableRoots:
     """Access to declared variables for the compiler: each is converted when it is first read."""
 
@@ -164,7 +180,8 @@ class _VariableRoots:
             if name not in values.read:
                 if name not in values.given:
                     raise EvaluationError(f"no such attribute(s): {name}")
-                values.read[name] = convert(values.given[name])
+                given = values.given[name]
+                values.read[name] = given.converted(convert) if type(given) is Shared else convert(given)
             return values.read[name]
 
         return run

@@ -87,13 +87,13 @@ def _itself(found: DeviceSet) -> DeviceSet:
 
 
 class Trials:
-    """Selectors tried on single devices, one after the other, within MOST_STEPS for all: beyond, none passes any more."""
+    """Selectors tried on single devices, one after the other, within `most` steps for all: beyond, none passes any more."""
 
     __slots__ = ("_left", "_selectors")
 
-    def __init__(self, selectors: tuple[Selector, ...]) -> None:
+    def __init__(self, selectors: tuple[Selector, ...], most: int = MOST_STEPS) -> None:
         self._selectors = selectors
-        self._left = MOST_STEPS
+        self._left = most
 
     def passes(self, device: Device) -> bool:
         """Whether a device matches all selectors."""

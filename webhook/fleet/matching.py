@@ -15,7 +15,18 @@ from webhook.fleet.pool import Pool
 from webhook.model.device import Device
 from webhook.model.server_version import Server
 
-__all__ = ["POOL_LIMIT", "DeviceError", "Matches", "PoolMatches", "compile_all", "compile_for", "given_up", "match_pools", "untried"]
+__all__ = [
+    "POOL_LIMIT",
+    "DeviceError",
+    "Matches",
+    "PoolMatches",
+    "compile_all",
+    "compile_for",
+    "dialect_of",
+    "given_up",
+    "match_pools",
+    "untried",
+]
 
 _NEWEST_SERVER: Final = Server()
 
@@ -121,14 +132,14 @@ class Matches:
 def intersection(sets: FleetSets, selectors: tuple[Selector, ...]) -> tuple[Bits, Bits] | None:
     """The devices that pass all selectors, and those on which one raises an error before another does not match.
 
-    None when the selectors take more than MOST_STEPS together.
+    None when the selectors take more than MOST_STEPS together. Up to twice as many have been taken then.
     """
     match, error, steps = sets.everything, 0, 0
     for selector in selectors:
-        found = sets.of(selector, MOST_STEPS - steps)
-        if found is None:
+        found = sets.of(selector)
+        steps += found.steps if found is not None else 0
+        if found is None or steps > MOST_STEPS:
             return None
-        steps += found.steps
         error |= match & found.error
         match &= found.match
     return match, error
@@ -139,7 +150,7 @@ def untried(sets: FleetSets, server: Server, texts: tuple[str, ...], most: int =
 
     One that takes more than is left uses it up. What does not compile takes none. Remembered for these pools.
     """
-    key = ("untried", server.minor, texts, most)
+    key = ("untried", dialect_of(server), texts, most)
     return remembered(sets.memo, key, lambda: frozenset(_untried(sets, compile_all(texts, server)[0], most)), LIMIT)
 
 
@@ -174,7 +185,13 @@ def compile_all(texts: tuple[str, ...], server: Server = _NEWEST_SERVER) -> Comp
 
 def compile_for(server: Server, text: str) -> Selector | tuple[CompileProblem, ...]:
     """The selector in the dialect of this server's release and gates."""
-    return compile_selector(text, minor=server.minor, gates=tuple(filter(server.enabled, DIALECT_GATES)))
+    minor, gates = dialect_of(server)
+    return compile_selector(text, minor=minor, gates=gates)
+
+
+def dialect_of(server: Server) -> tuple[int, tuple[str, ...]]:
+    """What decides how this server reads selectors: its minor version, and the gates that are on."""
+    return server.minor, tuple(filter(server.enabled, DIALECT_GATES))
 
 
 def match_pools(pools: Iterable[Pool], selectors: tuple[Selector, ...]) -> tuple[PoolMatches, ...]:

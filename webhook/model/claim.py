@@ -52,6 +52,9 @@ class Alternative:
     `name` is "" for a plain ask. `pointer` names the object that holds the fields: `.../exactly`, the request itself in
     v1beta1, or one entry of `firstAvailable`. `count` is 0 for allocationMode All. `unknown` lists keys no API version
     known to us has: what they mean for scheduling is not guessed.
+
+    `unread` says why its selectors are not asked anything, "" if they are; then `selectors` is empty, so that nobody compiles
+    them, and they are in `withheld`.
     """
 
     name: str
@@ -64,11 +67,19 @@ class Alternative:
     tolerations: tuple[Toleration, ...] = ()
     capacity: Mapping[str, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    unread: str = ""
+    withheld: tuple[SelectorText, ...] = ()
 
     @property
     def understood(self) -> bool:
-        """False when the allocation mode or a field is one we do not know: then nothing is concluded from it."""
-        return self.allocation_mode in (EXACT_COUNT, ALL) and not self.unknown
+        """False when the allocation mode or a field is one we do not know, or the selectors are not read: then nothing is
+        concluded from it."""
+        return self.allocation_mode in (EXACT_COUNT, ALL) and not self.unknown and not self.unread
+
+    @property
+    def written(self) -> tuple[SelectorText, ...]:
+        """The selectors as their author wrote them, read or not."""
+        return self.selectors or self.withheld
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

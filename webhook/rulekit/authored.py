@@ -73,7 +73,7 @@ def _alternative(item: Alternative) -> Mapping[str, Any]:
     return {
         "name": item.name,
         "deviceClassName": item.device_class,
-        "selectors": [{"cel": {"expression": selector.expression}} for selector in item.selectors],
+        "selectors": [{"cel": {"expression": selector.expression}} for selector in item.written],
         "allocationMode": item.allocation_mode,
         "count": item.count,
         "tolerations": [

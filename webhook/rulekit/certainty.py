@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Final, TypeAlias
 
-from webhook.cel import Selector, compile_selector
+from webhook.cel import Selector
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.matching import POOL_LIMIT, match_pools
+from webhook.fleet.matching import POOL_LIMIT, compile_for, dialect_of, match_pools
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.fleet.pool import Pool
@@ -66,7 +66,7 @@ def _is_certain(fleet: Fleet, spec: ClaimSpec, nodes: NodeSet) -> bool:
         held = by_pool.setdefault(view.pool, {})
         found = held.get(alternative.pointer)
         if found is None:
-            found = held[alternative.pointer] = _outcomes(view.pool, texts[alternative.pointer])
+            found = held[alternative.pointer] = _outcomes(view.pool, texts[alternative.pointer], fleet.server)
         return found.get(device.name, "no match")
 
     fates = _Fates(Terms(fleet, spec, judge, _is_ordered(fleet.server)))
@@ -138,15 +138,15 @@ def _is_too_costly(fleet: Fleet, alternative: Alternative) -> bool:
     return fleet.inventory.match(alternative.device_class, own).too_costly != ""
 
 
-def _outcomes(pool: Pool, texts: tuple[str, ...]) -> _Outcomes:
+def _outcomes(pool: Pool, texts: tuple[str, ...], server: Server) -> _Outcomes:
     """What these selectors say of a pool's devices, those that they do not match left out. Remembered on the pool."""
-    return remembered(pool.memo, ("outcomes", texts), lambda: _evaluate(pool, texts), POOL_LIMIT)
+    return remembered(pool.memo, ("outcomes", dialect_of(server), texts), lambda: _evaluate(pool, texts, server), POOL_LIMIT)
 
 
-def _evaluate(pool: Pool, texts: tuple[str, ...]) -> _Outcomes:
+def _evaluate(pool: Pool, texts: tuple[str, ...], server: Server) -> _Outcomes:
     selectors: list[Selector] = []
     for text in texts:
-        compiled = compile_selector(text)
+        compiled = compile_for(server, text)
         if isinstance(compiled, tuple):
             break
         selectors.append(compiled)

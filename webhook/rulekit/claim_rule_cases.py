@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webhook.cel import CelError
+from webhook.cel import CelError, Shared
 from webhook.model.claim import Alternative, Claim, ClaimSpec, Request
 from webhook.model.meta import Meta
 from webhook.model.pod import Pod
@@ -58,11 +58,11 @@ class Values(Mapping[str, Any]):
 
     def __init__(self, view: View, case: Case) -> None:
         self._made: dict[str, Callable[[], Any]] = {
-            "claim": lambda: claim_value(case.kind, case.meta, case.spec),
+            "claim": lambda: _shared(view, "claim", case.spec, lambda: claim_value(case.kind, case.meta, case.spec)),
             "shapes": lambda: shapes_value(_shapes(view, case)),
-            "namespaceObject": lambda: namespace_value(view.namespace.meta),
+            "namespaceObject": lambda: _shared(view, "namespace", None, lambda: namespace_value(view.namespace.meta)),
             "tier": lambda: view.tier,
-            "pod": lambda: pod_value(case.pod),
+            "pod": lambda: _shared(view, "pod", case.pod, lambda: pod_value(case.pod)),
         }
         if case.request is not None:
             request = case.request
@@ -82,6 +82,17 @@ class Values(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._made)
+
+
+def _shared(view: View, name: str, of: object, value: Callable[[], object]) -> Shared:
+    """One value for all cases of a review: what is large is not made anew for each of 256 alternatives."""
+    # The object is part of what is kept, so that its id cannot come to mean another.
+    key = (name, id(of))
+    found = view.memo.get(key)
+    if not isinstance(found, tuple):
+        found = view.memo[key] = (of, Shared(value()))
+    shared: Shared = found[1]
+    return shared
 
 
 def cases(claim: Case, policy: ClaimRule) -> Iterator[Case]:

@@ -232,7 +232,7 @@ def alternative_value(alternative: Alternative) -> Mapping[str, Any]:
         "allocationMode": alternative.allocation_mode,
         "count": alternative.count,
         "adminAccess": alternative.admin_access,
-        "selectors": [{"cel": {"expression": selector.expression}} for selector in alternative.selectors],
+        "selectors": [{"cel": {"expression": selector.expression}} for selector in alternative.written],
         "tolerations": [
             {"key": item.key, "operator": item.operator, "value": item.value, "effect": item.effect}
             for item in alternative.tolerations

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from webhook.model.claim import ALL, Constraint
 from webhook.model.device import Device
 from webhook.rulekit.judged_claims import judged_claims
 from webhook.rulekit.selections import Selection, errors_on, own_alternatives, selection
 from webhook.rulekit.view import View
+
+#: Devices under all constraints of a claim, counted for each alternative and constraint.
+_MOST_LOOKED_AT: Final = 250_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,14 @@ def constrained(view: View) -> Iterator[Constrained]:
     """The constraints of the claim or template under review that can be judged.
 
     None of a generated claim, which repeats its template; none with fields that mean something we do not know, or that the
-    server drops. An alternative whose devices cannot be told (its class is missing, a selector errs) is as if not covered.
+    server drops; none from where on they would cover more than 250,000 devices, each time anew. An alternative whose devices
+    cannot be told (its class is missing, a selector errs) is as if not covered.
     """
     if view.claim_spec is None or view.generated:
         return
     (judged,) = judged_claims(view)
+    devices_of = _Devices(view)
+    left = _MOST_LOOKED_AT
     for constraint in judged.spec.constraints:
         attribute = constraint.match_attribute or constraint.distinct_attribute
         dropped = not constraint.match_attribute and not view.fleet.server.enabled("DRAConsumableCapacity")
@@ -55,10 +62,28 @@ def constrained(view: View) -> Iterator[Constrained]:
                 for item in own_alternatives(view, judged, request)
                 if constraint.covers(request.name, item.name)
             ]
-            covered = tuple(Covered(item, item.devices(view.fleet, view.feasible)) for item in chosen if _is_known(view, item))
+            covered = tuple(Covered(item, devices_of(item)) for item in chosen if _is_known(view, item))
+            left -= sum(len(item.devices) for item in covered)
             if covered:
                 requests.append(covered)
+        if left < 0:
+            return
         yield Constrained(constraint, attribute, tuple(requests))
+
+
+class _Devices:
+    """The devices of selections, found once for all that match the same: a claim has up to 32 constraints on 256 of them."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._known: dict[int, tuple[Device, ...]] = {}
+
+    def __call__(self, found: Selection) -> tuple[Device, ...]:
+        match = found.matches.match
+        known = self._known.get(match)
+        if known is None:
+            known = self._known[match] = found.devices(self._view.fleet, self._view.feasible)
+        return known
 
 
 def _is_known(view: View, found: Selection) -> bool:

@@ -23,6 +23,9 @@ _NEAR_PERCENT: Final = 15
 #: Devices looked at, of one pool and of all: messages name one and count the others.
 _OF_A_POOL, _OF_ALL = 64, 2048
 
+#: Steps that the selectors of one alternative may take on all of them.
+_MOST_STEPS: Final = 100_000
+
 _AMOUNT = re.compile(r"quantity\(\s*(?:\"([^\"\\]+)\"|'([^'\\]+)')\s*\)")
 _ONE = cached_quantity("1")
 
@@ -70,7 +73,7 @@ def _near_misses(inventory: Inventory, class_name: str, texts: tuple[str, ...]) 
     read = sorted({(item.domain, item.name) for one in selectors for item in one.references if item.kind == "capacity"})
     if problems or not amounts:
         return
-    trials = Trials(selectors)
+    trials = Trials(selectors, _MOST_STEPS)
     for device in candidates(inventory, class_name):
         misses = (
             NearMiss(device, name, held, amount)

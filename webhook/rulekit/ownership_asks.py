@@ -147,6 +147,8 @@ def _requests(fleet: Fleet, source: PodClaimSource | None, spec: ClaimSpec) -> I
 def _by_alternative(fleet: Fleet, alternative: Alternative) -> Takeable:
     # An allocation mode we do not know still takes at least one device.
     count = alternative.count if alternative.allocation_mode == EXACT_COUNT else 1
+    if alternative.unread:
+        return _anywhere(fleet)
     selectors = tuple(selector.expression for selector in alternative.selectors)
     return takeable(fleet, alternative.device_class, selectors, count)
 
@@ -176,10 +178,15 @@ def takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count:
     return kept(fleet.nodes.memo, key, (fleet.inventory,), lambda: _takeable(fleet, device_class, selectors, count, of_shared))
 
 
+def _anywhere(fleet: Fleet) -> Takeable:
+    """What selectors come to that nobody has tried: any node will do, and no driver is known to give something."""
+    return Takeable(fleet.nodes.all, {})
+
+
 def _takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count: int, of_shared: int) -> Takeable:
     matches = fleet.inventory.match(device_class, selectors)
     if matches.too_costly:
-        return Takeable(fleet.nodes.all, {})
+        return _anywhere(fleet)
     worth = max(of_shared, 1)
     numbers: dict[NodeSet, int] = {}
     drivers: dict[str, NodeSet] = {}

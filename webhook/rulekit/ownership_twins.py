@@ -38,7 +38,7 @@ def twin_asks(view: View, among: Among) -> Iterator[TwinAsk]:
     asks = asks_of(view)
     for claim in asks.claims:
         for option in claim.options:
-            if option.alternative is not None:
+            if option.alternative is not None and not option.alternative.unread:
                 selectors = tuple(selector.expression for selector in option.alternative.selectors)
                 found = _on(fleet, view.feasible, _taken(fleet.inventory, among, option.alternative.device_class, selectors))
                 if found:

@@ -47,6 +47,8 @@ __all__ = [
 _SHARED_ONCE_SINCE = 36
 #: Unreachable shapes that are kept, for explanations.
 _MOST_UNREACHABLE = 256
+#: Steps that the selectors of one alternative may take on all examples.
+_STEPS_ON_EXAMPLES = 8_000
 #: Answers kept per inventory before all are dropped.
 _KEPT = 2048
 
@@ -71,6 +73,7 @@ def alternative_shapes(
         distinct,
         tuple(alternative.capacity.items()),
         alternative.unknown,
+        alternative.unread,
     )
     catalog = catalog_for(policies)
     ask = (fleet, catalog, alternative, matched, distinct, nodes)
@@ -163,6 +166,8 @@ def _alternative_shapes(
 
 
 def _not_understood(alternative: Alternative) -> str:
+    if alternative.unread:
+        return alternative.unread
     if alternative.unknown:
         fields = ", ".join(alternative.unknown)
         return f"it has {'a field' if len(alternative.unknown) == 1 else 'fields'} this release does not know: {fields}"
@@ -184,7 +189,7 @@ def _usable(fleet: Fleet, alternative: Alternative, matches: Matches, nodes: Nod
     if differing:
         device_class = fleet.inventory.classes.get(alternative.device_class)
         own = tuple(item.expression for item in alternative.selectors)
-        selectors, _ = compile_all((*(device_class.selectors if device_class else ()), *own))
+        selectors, _ = compile_all((*(device_class.selectors if device_class else ()), *own), fleet.server)
         views = [view for pool in differing for view in views_of(fleet, pool) if _may_give(view)] if device_class else []
         usable += [
             (found, view.nodes & nodes) for view in views for found in match_pools((view.pool,), selectors) if found.matched
@@ -288,9 +293,9 @@ def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alterna
 
     An example never raises a CEL error: it just does not fit.
     """
-    selectors, _ = compile_all(tuple(item.expression for item in alternative.selectors))
+    selectors, _ = compile_all(tuple(item.expression for item in alternative.selectors), inventory.server)
     device_class = inventory.classes.get(alternative.device_class)
-    trials = Trials(selectors)
+    trials = Trials(selectors, _STEPS_ON_EXAMPLES)
     for model in catalog.models:
         for example in model.examples:
             fits_class = (

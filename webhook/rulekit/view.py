@@ -6,7 +6,8 @@ not find is in `wanted`, unless it is known not to exist.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -20,6 +21,7 @@ from webhook.model.pointer import field_path
 from webhook.model.review import Review
 from webhook.rulekit.lazy import lazy
 from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.reading_limits import MOST_ALTERNATIVES, number_of_alternatives, within_limits
 from webhook.rulekit.subject import Subject, subject_kind
 
 TIER_LABEL = "fallgate.dev/tier"
@@ -51,6 +53,28 @@ class PodClaimSource:
         return f'{field_path(self.entry.pointer)} "{self.entry.name}"{target}'
 
 
+def _read_together(fleet: Fleet, sources: Iterable[PodClaimSource]) -> tuple[PodClaimSource, ...]:
+    """The same sources with the selectors withheld that are too much to be read together."""
+    found = tuple(sources)
+    followed = [source for source in found if source.spec is not None]
+    written = [source.spec for source in followed if source.spec is not None]
+    read = within_limits(fleet.inventory, written)
+    if all(spec is other for spec, other in zip(read, written, strict=True)):
+        return found
+    others = {id(source): _with_spec(source, spec) for source, spec in zip(followed, read, strict=True)}
+    return tuple(others.get(id(source), source) for source in found)
+
+
+def _with_spec(source: PodClaimSource, spec: ClaimSpec) -> PodClaimSource:
+    claim, template = source.claim, source.template
+    return replace(
+        source,
+        spec=spec,
+        claim=replace(claim, spec=spec) if claim is not None else None,
+        template=replace(template, spec=spec) if template is not None else None,
+    )
+
+
 class View:
     """One review, as rules see it."""
 
@@ -67,7 +91,7 @@ class View:
     ) -> None:
         """`absent` are objects that the fleet does not have and that were looked up live: they do not exist."""
         self.review = review
-        self.subject = subject
+        self._written = subject
         self.fleet = fleet
         self.policies = policies
         self.now = now
@@ -88,6 +112,15 @@ class View:
         )
         changed._missed.update(self._missed)
         return changed
+
+    @lazy
+    def subject(self) -> Subject:
+        """The object under review; a claim's or template's selectors as far as they are read, see reading_limits."""
+        written = self._written
+        if not isinstance(written, Claim | ClaimTemplate):
+            return written
+        (spec,) = within_limits(self.fleet.inventory, (written.spec,))
+        return written if spec is written.spec else replace(written, spec=spec)
 
     @property
     def missed(self) -> tuple[ObjectRef, ...]:
@@ -124,12 +157,12 @@ class View:
     @property
     def kind(self) -> str:
         """The SubjectKind of the object."""
-        return subject_kind(self.subject)
+        return subject_kind(self._written)
 
     @property
     def meta(self) -> Meta:
         """The object's own metadata (a Workload's, not its pod template's)."""
-        return self.subject.meta
+        return self._written.meta
 
     @property
     def namespace_name(self) -> str:
@@ -167,9 +200,18 @@ class View:
 
     @lazy
     def pod_claims(self) -> tuple[PodClaimSource, ...]:
-        """The claims of the pod under review, each followed to its template or claim."""
+        """The claims of the pod under review, each followed to its template or claim, as far as they are read together."""
         pod = self.pod
-        return () if pod is None else tuple(self.follow(pod, entry) for entry in pod.claims)
+        if pod is None or not pod.claims:
+            return ()
+        return _read_together(self.fleet, self._followed(pod))
+
+    def _followed(self, pod: Pod) -> Iterator[PodClaimSource]:
+        left = MOST_ALTERNATIVES
+        for number, entry in enumerate(pod.claims):
+            source = self.follow(pod, entry) if number < MOST_ALTERNATIVES else PodClaimSource(entry=entry, state="unknown")
+            left -= number_of_alternatives(source.spec) if source.spec is not None else 0
+            yield source if left >= 0 else PodClaimSource(entry=entry, state="unknown", ref=source.ref)
 
     def follow(self, pod: Pod, entry: PodClaim) -> PodClaimSource:
         """What `entry` of `pod` leads to in the pod's namespace."""

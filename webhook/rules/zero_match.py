@@ -29,11 +29,17 @@ ZERO, NOTE, NEAR = "zero-match", "zero-match-note", "near-miss-capacity"
 UNREAD, UNPUBLISHED = "capacity-zero-sentinel", "no-slices-for-driver"
 
 
+#: Alternatives of a claim for which devices are looked for that nearly match: the others are said to match nothing.
+_EXPLAINED = 8
+
+
 def check(view: View, policy: Checks) -> Iterator[Finding]:
     """Findings per alternative with selectors of its own that match nothing."""
+    number = 0
     for found in own_selections(view):
         if found.alternative.selectors and _matches_nothing(found):
-            yield from _findings(view, policy, found)
+            yield from _findings(view, policy, found, explained=number < _EXPLAINED)
+            number += 1
 
 
 def _matches_nothing(found: Selection) -> bool:
@@ -41,7 +47,7 @@ def _matches_nothing(found: Selection) -> bool:
     return not (matches.count or matches.error or matches.class_missing or matches.problems or matches.too_costly)
 
 
-def _findings(view: View, policy: Checks, found: Selection) -> Iterator[Finding]:
+def _findings(view: View, policy: Checks, found: Selection, *, explained: bool) -> Iterator[Finding]:
     inventory, alternative = view.fleet.inventory, found.alternative
     silent = _silent_drivers(inventory, alternative)
     if silent:
@@ -53,11 +59,10 @@ def _findings(view: View, policy: Checks, found: Selection) -> Iterator[Finding]
     noted = known or policy.rules.get(ZERO) == "note"
     devices = inventory.match(alternative.device_class).count
     detail = f"no known device matches; DeviceClass {alternative.device_class} has {numbered(devices, 'device')}"
-    yield _finding(
-        view, NOTE if noted else ZERO, "note" if noted else "warn", alternative, detail, _published(inventory, found)
-    )
+    remedy = _published(inventory, found) if explained else ""
+    yield _finding(view, NOTE if noted else ZERO, "note" if noted else "warn", alternative, detail, remedy)
     # What an example matches asks for something that is not there now, not for what it misses.
-    if known:
+    if known or not explained:
         return
     for reason, misses in _by_reason(near_misses(inventory, alternative.device_class, texts_of(alternative))):
         yield _missed(view, reason, alternative, misses)
