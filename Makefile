@@ -26,7 +26,7 @@ test: $(READY) ## set up and run the fast suite
 
 test-cluster: $(READY) ## the suite on real control planes, built once with Go or taken from KUBEBUILDER_ASSETS (docs/testing.md)
 	@$(BIN)/python -m tests.cluster.binaries
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/cluster
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/cluster
 	$(BIN)/python -m pytest -q tests/chart  # again, now that there is a helm
 
 lint: $(READY) ## style, types, layers

@@ -52,16 +52,11 @@ class Sites:
                 all_of_them.push(stack)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without Go and without ready programs nothing here can run: say so. Releases may run side by side (xdist)."""
-    reason = why_not()
-    for item in items:
-        if reason:
+    """Without Go and without ready programs nothing here can run: say so."""
+    if reason := why_not():
+        for item in items:
             item.add_marker(pytest.mark.skip(reason=reason))
-        called = getattr(item, "callspec", None)
-        version = called.params.get("any_site", FULL) if called else FULL
-        item.add_marker(pytest.mark.xdist_group("full" if version == FULL else "others"))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import signal
@@ -14,6 +15,8 @@ from types import TracebackType
 #: Ports above those of services and below those that Linux gives to outgoing connections.
 _PORTS = range(20_000, 32_000)
 
+_PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
+
 
 def free_port() -> int:
     """A port of 127.0.0.1 that nobody uses."""
@@ -25,6 +28,12 @@ def free_port() -> int:
                 continue
             return port
     raise AssertionError("no free port on 127.0.0.1")
+
+
+def _end_with_parent() -> None:
+    """Called in the new process, on Linux: when whoever started it is killed, it is too, so that nothing is left running."""
+    if _PRCTL is not None:
+        _PRCTL(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Process:
@@ -41,6 +50,7 @@ class Process:
                 stderr=subprocess.STDOUT,
                 env=given,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,
             )
 
     def __enter__(self) -> Process:
