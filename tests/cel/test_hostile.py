@@ -102,6 +102,18 @@ def test_hostile_text(text: str, expected: str, gpu: Device) -> None:
     assert sys.getrecursionlimit() == before
 
 
+def test_a_text_that_costs_nothing_has_a_largest_size(gpu: Device) -> None:
+    grown = '"A"' + '.replace("", "AAAAAAAAAA")' * 4
+    whole = compile_selector(f"{grown}.size() == 29281")
+    beyond = compile_selector(f'{grown}.replace("", "AAAAAAAAAA").size() == 322101')
+    assert isinstance(whole, Selector)
+    assert isinstance(beyond, Selector)
+    assert (whole.max_cost, whole.cost(gpu)) == (590, (Verdict.MATCH, 590))
+    # Kubernetes makes the second one too, and says "match".
+    assert beyond.max_cost == 6447
+    assert beyond.against(gpu) == CelError(LIMIT)
+
+
 def test_a_deep_stack_of_the_caller_is_no_trouble(gpu: Device) -> None:
     def below(frames: int) -> object:
         if frames:
