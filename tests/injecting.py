@@ -14,7 +14,7 @@ from webhook.fleet.build import build_fleet, with_objects
 from webhook.fleet.fleet import Fleet
 from webhook.model.claim import Claim, ClaimTemplate
 from webhook.policyfile import parse_policies
-from webhook.rulekit.injection_occasion import Occasion, occasion_under_review
+from webhook.rulekit.injection.occasion import Occasion, occasion_under_review
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.subject import read_subject
 from webhook.rulekit.view import View

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tests.harness import documents, policies_of
 from webhook.cli.app import app
 from webhook.fleet.build import build_fleet
-from webhook.rulekit.catalog import UNKNOWN, catalog_for
+from webhook.rulekit.shapes.catalog import UNKNOWN, catalog_for
 
 POLICIES = Path(__file__).resolve().parents[1] / "policies"
 MANIFESTS = Path(__file__).parent / "cases" / "manifests"

@@ -15,7 +15,7 @@ from webhook.cel import compile_selector
 from webhook.cli.suggestion import suggested_catalog
 from webhook.fleet.build import build_fleet
 from webhook.policyfile import parse_policies
-from webhook.rulekit.catalog import catalog_for
+from webhook.rulekit.shapes.catalog import catalog_for
 
 BASE = ("--policies", "policies", "--fleet", "fleet")
 

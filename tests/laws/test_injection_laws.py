@@ -17,9 +17,9 @@ from webhook.engine import decide
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision
 from webhook.model.json_patch import apply_patch
-from webhook.rulekit.injection import INJECTED, injection_is_authentic, restore, undo
+from webhook.rulekit.injection.provenance import read_provenance
+from webhook.rulekit.injection.restore import INJECTED, injection_is_authentic, restore, undo
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.provenance import read_provenance
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 Raw = dict[str, Any]

@@ -19,11 +19,11 @@ from webhook.model.claim import ALL, Alternative, Claim, Request
 from webhook.model.claim_reading import read_claim
 from webhook.model.device import DeviceTaint
 from webhook.model.server_version import Server
-from webhook.rulekit.catalog import catalog_for
-from webhook.rulekit.certainty import error_is_certain
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.shape import EVERY, AlternativeShapes, Shape, shape_of_models
-from webhook.rulekit.shapes import alternative_shapes, devices_for
+from webhook.rulekit.shapes.catalog import catalog_for
+from webhook.rulekit.shapes.certainty import error_is_certain
+from webhook.rulekit.shapes.possible import alternative_shapes, devices_for
+from webhook.rulekit.shapes.shape import EVERY, AlternativeShapes, Shape, shape_of_models
 
 Raw = dict[str, Any]
 Answer = Mapping[str, Any]

@@ -231,7 +231,7 @@ def test_uncertainty_about_a_pod_weighs_what_the_policy_says() -> None:
 
 
 def test_uncertainty_about_a_plain_ask_has_no_name_in_front(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.rulekit.enumeration.MOST_SHAPES", 2)
+    monkeypatch.setattr("webhook.rulekit.shapes.enumeration.MOST_SHAPES", 2)
     body = template("t", exactly(), **declares("*"))
     details = [item.detail for item in found(body, policy=replace(POLICY, requests="all"))]
     assert details == ["more than 4,096 different shapes would have to be told apart"]

@@ -28,7 +28,7 @@ from webhook.engine import admit, decide
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Finding
 from webhook.model.json_patch import apply_patch
-from webhook.rulekit.injection import INJECTED
+from webhook.rulekit.injection.restore import INJECTED
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.rule import Mutation
 from webhook.rules.tier_fallback import RULE, check, mutate

@@ -7,9 +7,9 @@ from tests.harness import ask, reasons
 from webhook.fleet.device_sets import MOST_STEPS
 from webhook.model.claim_reading import read_claim
 from webhook.policyfile import parse_policies
-from webhook.rulekit.certainty import error_is_certain
-from webhook.rulekit.ownership_asks import takeable
-from webhook.rulekit.shapes import alternative_shapes
+from webhook.rulekit.ownership.asks import takeable
+from webhook.rulekit.shapes.certainty import error_is_certain
+from webhook.rulekit.shapes.possible import alternative_shapes
 
 ON = f'device.attributes["{NVIDIA}"]'
 LOOP = "[1,2,3,4,5,6,7,8,9]"

@@ -13,9 +13,9 @@ from webhook.fleet.fleet import Fleet
 from webhook.fleet.matching import DeviceError, compile_all, compile_for
 from webhook.model.device import Device
 from webhook.model.server_version import Server
-from webhook.rulekit.catalog import catalog_for
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.selector_hints import fault_of, hint
+from webhook.rulekit.selectors.hints import fault_of, hint
+from webhook.rulekit.shapes.catalog import catalog_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

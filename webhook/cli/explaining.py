@@ -15,12 +15,12 @@ from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import ALL, Alternative, Claim, ClaimSpec, ClaimTemplate, Request
 from webhook.model.device import Device
 from webhook.model.pointer import field_path
-from webhook.rulekit.catalog import Catalog, catalog_for
-from webhook.rulekit.certainty import error_is_certain
-from webhook.rulekit.compatibility import allocated_uncovered, uncovered
-from webhook.rulekit.declared import Declared, declared_for
+from webhook.rulekit.compatibility.declared import Declared, declared_for
+from webhook.rulekit.compatibility.undeclared import allocated_uncovered, uncovered
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.shapes import AlternativeShapes, Shape, allocated_shape, alternative_shapes
+from webhook.rulekit.shapes.catalog import Catalog, catalog_for
+from webhook.rulekit.shapes.certainty import error_is_certain
+from webhook.rulekit.shapes.possible import AlternativeShapes, Shape, allocated_shape, alternative_shapes
 from webhook.rulekit.subject import Subject, read_subject
 from webhook.rulekit.view import POD_CLAIM_ANNOTATION, View
 

@@ -11,9 +11,9 @@ from webhook.cli.console import STYLES
 from webhook.cli.explaining import AskedDevice, ExplainedAlternative, ExplainedRequest, Explanation, Outcome
 from webhook.model.pod import Pod, Workload
 from webhook.model.pointer import field_path
-from webhook.rulekit.compatibility_text import Wanted, as_annotation, shortest_declaration
-from webhook.rulekit.declared import Level
-from webhook.rulekit.shape import Shape
+from webhook.rulekit.compatibility.declared import Level
+from webhook.rulekit.compatibility.text import Wanted, as_annotation, shortest_declaration
+from webhook.rulekit.shapes.shape import Shape
 from webhook.rulekit.subject import subject_kind
 
 #: Nodes and devices that are named; the rest is counted.

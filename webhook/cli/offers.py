@@ -10,8 +10,8 @@ from webhook.fleet.fleet import Fleet
 from webhook.fleet.pool import Pool
 from webhook.model.cluster import TaintRule
 from webhook.model.device import Device
-from webhook.rulekit.catalog import UNKNOWN, catalog_for
 from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.shapes.catalog import UNKNOWN, catalog_for
 
 #: Taint effects that keep a device from being given to a claim that does not tolerate them.
 _KEEPS_OFF = frozenset({"NoSchedule", "NoExecute"})

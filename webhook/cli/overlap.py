@@ -12,7 +12,7 @@ from webhook.cli.options import DATA_FORMATS, fleet_options, output_option, poli
 from webhook.cli.outputs.documents import as_documents
 from webhook.cli.overlapping import table_document, table_text
 from webhook.errors import InputError
-from webhook.rulekit.ownership_table import ownership_table
+from webhook.rulekit.ownership.table import ownership_table
 
 _EPILOG = """\b
 Examples:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from webhook.cli.console import STYLES
 from webhook.cli.outputs.tables import aligned
-from webhook.rulekit.ownership_table import NodeGroup, NodeRow, OwnershipTable
+from webhook.rulekit.ownership.table import NodeGroup, NodeRow, OwnershipTable
 
 _WORDS: Final[dict[NodeGroup, tuple[str, str]]] = {
     "conflict": ("both hand out", STYLES["deny"]),

@@ -25,8 +25,8 @@ from webhook.cli.verdicts import changes_text
 from webhook.errors import InputError
 from webhook.model.review import KIND
 from webhook.model.tolerant import mapping
-from webhook.rulekit.injection import undo
-from webhook.rulekit.provenance import INJECTED
+from webhook.rulekit.injection.provenance import INJECTED
+from webhook.rulekit.injection.restore import undo
 
 _EPILOG = """\b
 Examples:

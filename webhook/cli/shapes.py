@@ -17,7 +17,7 @@ from webhook.cli.outputs.documents import as_documents
 from webhook.cli.outputs.tables import aligned
 from webhook.cli.suggestion import suggested_catalog
 from webhook.errors import InputError
-from webhook.rulekit.catalog import catalog_for
+from webhook.rulekit.shapes.catalog import catalog_for
 
 _EPILOG = """\b
 Examples:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from webhook.cli.outputs.documents import as_yaml
 from webhook.fleet.inventory import Inventory
 from webhook.model.device import Attribute, Device
-from webhook.rulekit.catalog import Catalog, in_class, slug
+from webhook.rulekit.shapes.catalog import Catalog, in_class, slug
 
 #: Attributes that say which product a device is, the best first; bare names of the driver's own domain.
 _PRODUCT: Final = ("productName", "model", "tpuGen", "pciDevice", "pfDeviceID")

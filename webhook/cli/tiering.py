@@ -12,7 +12,7 @@ from rich.text import Text
 from webhook.cli.checking import matched
 from webhook.cli.offers import Offer
 from webhook.model.claim import ALL
-from webhook.rulekit.declared import SHAPES_ANNOTATION
+from webhook.rulekit.compatibility.declared import SHAPES_ANNOTATION
 from webhook.rulekit.policies import (
     CatalogModel,
     FallbackCompatibility,

@@ -19,7 +19,7 @@ from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision, Judged
 from webhook.model.meta import ObjectRef
 from webhook.model.review import Review
-from webhook.rulekit.injection import restore, strip_forged
+from webhook.rulekit.injection.restore import restore, strip_forged
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.subject import read_subjects
 from webhook.rulekit.view import View

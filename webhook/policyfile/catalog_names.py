@@ -10,7 +10,7 @@ from webhook.policyfile.documents import Document
 from webhook.policyfile.source import Place
 from webhook.policyfile.yaml_nodes import Mapping, Node, Scalar, find
 from webhook.policyfile.yaml_nodes import Sequence as SequenceNode
-from webhook.rulekit.globs import could_share_a_name
+from webhook.rulekit.shapes.globs import could_share_a_name
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from webhook.model.labels import LabelSelector, matches_any
-from webhook.rulekit.declarations import Declaration, Entry, Part, parse_declaration
-from webhook.rulekit.globs import could_share_a_name, is_glob
+from webhook.rulekit.compatibility.declarations import Declaration, Entry, Part, parse_declaration
 from webhook.rulekit.policies import CatalogModel, Match, TierAsk, TierFallback
+from webhook.rulekit.shapes.globs import could_share_a_name, is_glob
 
 
 def clashing_asks(one: TierFallback, other: TierFallback, models: Sequence[CatalogModel]) -> Iterator[tuple[int, int]]:

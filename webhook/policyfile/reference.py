@@ -13,7 +13,7 @@ from webhook.policyfile.json_schemas import all_records
 from webhook.policyfile.kind import Kind
 from webhook.policyfile.kinds import KINDS
 from webhook.policyfile.record import Key, Record
-from webhook.rulekit.claim_rule_variables import OBJECT_TYPES, VARIABLES, Variable
+from webhook.rulekit.claim_rules.variables import OBJECT_TYPES, VARIABLES, Variable
 
 _INTRODUCTION = """\
 <!-- Written from webhook/policyfile by `make docs`. Do not edit. -->

@@ -6,7 +6,7 @@ from webhook.policyfile.field_types import Text
 from webhook.policyfile.scalar_places import place_in
 from webhook.policyfile.spot import NamedPlace, Spot
 from webhook.policyfile.yaml_nodes import Scalar
-from webhook.rulekit.declarations import DeclarationProblem, parse_declaration
+from webhook.rulekit.compatibility.declarations import DeclarationProblem, parse_declaration
 
 
 def _check_entry(spot: Spot, value: str) -> None:

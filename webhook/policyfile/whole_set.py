@@ -13,8 +13,8 @@ from webhook.policyfile.overlap import clashing_asks
 from webhook.policyfile.source import Place
 from webhook.policyfile.spot import Reading, meant_hint
 from webhook.policyfile.yaml_nodes import find
-from webhook.rulekit.catalog import UNKNOWN
 from webhook.rulekit.policies import CatalogModel, TierFallback
+from webhook.rulekit.shapes.catalog import UNKNOWN
 
 
 def check_set(documents: Sequence[Document], reading: Reading, *, complete: bool) -> None:

@@ -19,12 +19,12 @@ from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding, Severity
 from webhook.model.pointer import field_path, join
-from webhook.rulekit.certainty import error_is_certain
-from webhook.rulekit.near_misses import candidates
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.selections import authored_spec, errors_on, own_selections, texts_of
-from webhook.rulekit.selector_hints import ACCESSOR, IS_CAPACITY, VERSION_AS_TEXT, Fault, fault_of, hint, version_as_text
+from webhook.rulekit.selectors.hints import ACCESSOR, IS_CAPACITY, VERSION_AS_TEXT, Fault, fault_of, hint, version_as_text
+from webhook.rulekit.selectors.near_misses import candidates
+from webhook.rulekit.selectors.selections import authored_spec, errors_on, own_selections, texts_of
+from webhook.rulekit.shapes.certainty import error_is_certain
 from webhook.rulekit.view import View
 
 CERTAIN, PARTIAL = "cel-runtime-error", "cel-runtime-error-partial"

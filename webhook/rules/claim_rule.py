@@ -1,6 +1,6 @@
 """The organisation's own rules in CEL.
 
-Reads:    claims, templates and what pods lead to, through the variables of webhook/rulekit/claim_rule_variables.py
+Reads:    claims, templates and what pods lead to, through the variables of webhook/rulekit/claim_rules/variables.py
 Allows:   whatever `require` gives true for, and whatever `when` gives false for
 Because:  the ClaimRule says so; what cannot be evaluated has not been shown to keep it, as with failurePolicy Fail of a
           ValidatingAdmissionPolicy
@@ -16,7 +16,7 @@ from webhook.model.finding import Finding, Severity
 from webhook.model.meta import Meta
 from webhook.model.pod import Workload
 from webhook.model.pointer import field_path
-from webhook.rulekit.claim_rule_cases import Case, Values, cases, keeps, words
+from webhook.rulekit.claim_rules.cases import Case, Values, cases, keeps, words
 from webhook.rulekit.policies import ClaimRule
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.view import PodClaimSource, View

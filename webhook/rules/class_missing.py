@@ -16,7 +16,7 @@ from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path, join
-from webhook.rulekit.ownership_text import some
+from webhook.rulekit.ownership.text import some
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.view import View

@@ -16,10 +16,10 @@ from webhook.fleet.matching import compile_all
 from webhook.model.device import Device, Reach
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path, join
-from webhook.rulekit.constrained import Constrained, Covered, constrained
-from webhook.rulekit.ownership_text import some
+from webhook.rulekit.ownership.text import some
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
+from webhook.rulekit.selectors.constrained import Constrained, Covered, constrained
 from webhook.rulekit.view import View
 
 REASON = "constraint-attribute-missing"

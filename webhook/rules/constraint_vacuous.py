@@ -14,11 +14,11 @@ from typing import Final
 
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path, join
-from webhook.rulekit.constrained import Constrained, constrained
-from webhook.rulekit.identity import ADDRESSES, PARENT_ADDRESSES, PARTITION_MARKS
-from webhook.rulekit.ownership_text import some
+from webhook.rulekit.ownership.identity import ADDRESSES, PARENT_ADDRESSES, PARTITION_MARKS
+from webhook.rulekit.ownership.text import some
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
+from webhook.rulekit.selectors.constrained import Constrained, constrained
 from webhook.rulekit.view import View
 
 REASON = "constraint-vacuous"

@@ -18,8 +18,7 @@ from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import Claim
 from webhook.model.finding import Finding, Severity
 from webhook.model.pod import Pod, Workload
-from webhook.rulekit.ownership import Conflicts, GroupAsks, conflicts, group_asks, sides_asked
-from webhook.rulekit.ownership_advice import (
+from webhook.rulekit.ownership.advice import (
     addition,
     affinity_advice,
     claim_advice,
@@ -27,12 +26,13 @@ from webhook.rulekit.ownership_advice import (
     limit_advice,
     ownership_advice,
 )
-from webhook.rulekit.ownership_asks import asks_of
-from webhook.rulekit.ownership_places import Place, count_of, place_of_claim, place_of_resource
-from webhook.rulekit.ownership_text import first_of, names_of, offered, with_numbers
+from webhook.rulekit.ownership.asks import asks_of
+from webhook.rulekit.ownership.conflicts import Conflicts, GroupAsks, conflicts, group_asks, sides_asked
+from webhook.rulekit.ownership.places import Place, count_of, place_of_claim, place_of_resource
+from webhook.rulekit.ownership.steering import MOST_NAMES, Steering, choose_steering, steering_patch
+from webhook.rulekit.ownership.text import first_of, names_of, offered, with_numbers
 from webhook.rulekit.policies import DeviceOwnership, NodeOwner
 from webhook.rulekit.rule import Mutation, Reason, Rule
-from webhook.rulekit.steering import MOST_NAMES, Steering, choose_steering, steering_patch
 from webhook.rulekit.view import POD_CLAIM_ANNOTATION, View
 
 DOUBLE_BOOKING = "double-booking"

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from webhook.fleet.fleet import Fleet
 from webhook.model.device import Device
 from webhook.model.finding import Finding
-from webhook.rulekit.identity import Twin
-from webhook.rulekit.ownership_text import numbered
-from webhook.rulekit.ownership_twins import TwinAsk, classes_taking, twin_asks
+from webhook.rulekit.ownership.identity import Twin
+from webhook.rulekit.ownership.text import numbered
+from webhook.rulekit.ownership.twins import TwinAsk, classes_taking, twin_asks
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.view import View

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.model.finding import Finding
-from webhook.rulekit.ownership_text import numbered
-from webhook.rulekit.ownership_twins import TwinAsk, twin_asks
+from webhook.rulekit.ownership.text import numbered
+from webhook.rulekit.ownership.twins import TwinAsk, twin_asks
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.view import View

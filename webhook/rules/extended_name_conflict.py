@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding
-from webhook.rulekit.ownership_asks import ResourceAsk, asks_of
-from webhook.rulekit.ownership_places import place_of_resource
-from webhook.rulekit.ownership_text import some
+from webhook.rulekit.ownership.asks import ResourceAsk, asks_of
+from webhook.rulekit.ownership.places import place_of_resource
+from webhook.rulekit.ownership.text import some
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.view import View

@@ -16,11 +16,8 @@ from webhook.model.claim import Alternative, Claim, ClaimTemplate, Request
 from webhook.model.finding import SEVERITIES, Finding, Severity
 from webhook.model.pod import Workload
 from webhook.model.pointer import field_path, join
-from webhook.rulekit.catalog import Catalog, catalog_for
-from webhook.rulekit.compatibility import allocated_uncovered
-from webhook.rulekit.compatibility_advice import Verdict, headline, own_level, remedy, uniform_headline, who
-from webhook.rulekit.compatibility_text import listed, undeclared_words
-from webhook.rulekit.declared import (
+from webhook.rulekit.compatibility.advice import Verdict, headline, own_level, remedy, uniform_headline, who
+from webhook.rulekit.compatibility.declared import (
     SHAPES_ANNOTATION,
     UNIFORM_ANNOTATION,
     WHEN_ANNOTATION,
@@ -28,12 +25,15 @@ from webhook.rulekit.declared import (
     faults_of,
     unknown_models,
 )
-from webhook.rulekit.existing import softened
-from webhook.rulekit.judged_claims import JudgedClaim, judged_claims
+from webhook.rulekit.compatibility.existing import softened
+from webhook.rulekit.compatibility.judged_claims import JudgedClaim, judged_claims
+from webhook.rulekit.compatibility.text import listed, undeclared_words
+from webhook.rulekit.compatibility.undeclared import allocated_uncovered
 from webhook.rulekit.policies import FallbackCompatibility
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.shape import AlternativeShapes, Shape
-from webhook.rulekit.shapes import allocated_alternative, allocated_shape
+from webhook.rulekit.shapes.catalog import Catalog, catalog_for
+from webhook.rulekit.shapes.possible import allocated_alternative, allocated_shape
+from webhook.rulekit.shapes.shape import AlternativeShapes, Shape
 from webhook.rulekit.view import View
 
 UNDECLARED = "shape-undeclared"

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from webhook.model.claim import Alternative, Request
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path
-from webhook.rulekit.compatibility_text import in_words
-from webhook.rulekit.declared import SHAPES_ANNOTATION
-from webhook.rulekit.judged_claims import JudgedClaim, all_declared, written_lists
+from webhook.rulekit.compatibility.declared import SHAPES_ANNOTATION
+from webhook.rulekit.compatibility.judged_claims import JudgedClaim, all_declared, written_lists
+from webhook.rulekit.compatibility.text import in_words
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.view import View

@@ -15,12 +15,12 @@ from webhook.model.claim import ClaimTemplate, Request
 from webhook.model.finding import Finding
 from webhook.model.pod import Workload
 from webhook.model.pointer import field_path
-from webhook.rulekit.compatibility_text import in_words, listed
-from webhook.rulekit.declared import UNIFORM_ANNOTATION
-from webhook.rulekit.judged_claims import JudgedClaim, all_declared, judged_claims
+from webhook.rulekit.compatibility.declared import UNIFORM_ANNOTATION
+from webhook.rulekit.compatibility.judged_claims import JudgedClaim, all_declared, judged_claims
+from webhook.rulekit.compatibility.text import in_words, listed
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.shape import Shape
+from webhook.rulekit.shapes.shape import Shape
 from webhook.rulekit.view import View
 
 REASON = "replicas-may-differ"

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from webhook.model.claim import ClaimTemplate, Request
 from webhook.model.finding import Finding, Severity
 from webhook.model.pod import Workload
-from webhook.rulekit.judged_claims import JudgedClaim, judged_claims
-from webhook.rulekit.ownership_text import numbered
-from webhook.rulekit.pinning import Pin, pin_of
+from webhook.rulekit.compatibility.judged_claims import JudgedClaim, judged_claims
+from webhook.rulekit.ownership.text import numbered
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.selections import texts_of
+from webhook.rulekit.selectors.pinning import Pin, pin_of
+from webhook.rulekit.selectors.selections import texts_of
 from webhook.rulekit.view import View
 
 PINS, EXCEED = "selector-pins-device", "replicas-exceed-matches"

@@ -17,11 +17,10 @@ from webhook.model.claim_reading import read_claim_spec
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path
 from webhook.model.tolerant import at
-from webhook.rulekit.injection import undo
-from webhook.rulekit.injection_candidates import Candidate
-from webhook.rulekit.injection_compat import left_to_pods
-from webhook.rulekit.injection_limits import LeftOut
-from webhook.rulekit.injection_occasion import (
+from webhook.rulekit.injection.candidates import Candidate
+from webhook.rulekit.injection.compatibility import left_to_pods
+from webhook.rulekit.injection.limits import LeftOut
+from webhook.rulekit.injection.occasion import (
     FALLBACK_ANNOTATION,
     OPT_OUT,
     Occasion,
@@ -31,8 +30,9 @@ from webhook.rulekit.injection_occasion import (
     unknown_choice,
     why_not,
 )
-from webhook.rulekit.injection_plan import Injection, plan, wanted_lists
-from webhook.rulekit.injection_writing import plan_ops
+from webhook.rulekit.injection.plan import Injection, plan, wanted_lists
+from webhook.rulekit.injection.restore import undo
+from webhook.rulekit.injection.writing import plan_ops
 from webhook.rulekit.policies import TierFallback
 from webhook.rulekit.rule import Mutation, Reason, Rule
 from webhook.rulekit.view import View

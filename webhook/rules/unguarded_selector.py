@@ -17,11 +17,11 @@ from webhook.model.claim import SelectorText
 from webhook.model.device import Device
 from webhook.model.finding import Finding
 from webhook.model.pointer import field_path
-from webhook.rulekit.near_misses import candidates
-from webhook.rulekit.ownership_text import numbered
+from webhook.rulekit.ownership.text import numbered
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.selections import Selection, own_selections
+from webhook.rulekit.selectors.near_misses import candidates
+from webhook.rulekit.selectors.selections import Selection, own_selections
 from webhook.rulekit.view import View
 
 REASON = "unguarded-selector"

@@ -16,13 +16,13 @@ from webhook.fleet.matching import compile_all
 from webhook.model.claim import Alternative
 from webhook.model.finding import Finding, Severity
 from webhook.model.pointer import field_path
-from webhook.rulekit.catalog import catalog_for
-from webhook.rulekit.near_misses import NearMiss, candidates, near_misses
-from webhook.rulekit.ownership_text import numbered, some
+from webhook.rulekit.ownership.text import numbered, some
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.selections import Selection, own_selections, texts_of
-from webhook.rulekit.shapes import example_devices
+from webhook.rulekit.selectors.near_misses import NearMiss, candidates, near_misses
+from webhook.rulekit.selectors.selections import Selection, own_selections, texts_of
+from webhook.rulekit.shapes.catalog import catalog_for
+from webhook.rulekit.shapes.possible import example_devices
 from webhook.rulekit.view import View
 
 ZERO, NOTE, NEAR = "zero-match", "zero-match-note", "near-miss-capacity"

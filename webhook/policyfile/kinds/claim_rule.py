@@ -12,7 +12,7 @@ from webhook.policyfile.field_types import OneOf
 from webhook.policyfile.kind import Kind
 from webhook.policyfile.record import Key, Record, Values, maybe, needed, optional
 from webhook.policyfile.spot import Reported
-from webhook.rulekit.claim_rule_variables import ForEach, sizes, variables
+from webhook.rulekit.claim_rules.variables import ForEach, sizes, variables
 from webhook.rulekit.policies import ClaimRule
 
 _HINTS: Hints = (

@@ -1,0 +1,1 @@
+"""The organisation's own rules in CEL: their variables, what they are asked about."""

@@ -1,0 +1,1 @@
+"""A tier's list in a claim: making it, recording it, taking it out again."""

@@ -1,0 +1,1 @@
+"""Who hands out a node's devices, who asks for them, and where both do."""
