@@ -136,6 +136,16 @@ def test_problem(text: str, message: str, line: int, column: int) -> None:
     assert [(problem.message, problem.line, problem.column) for problem in problems] == [(message, line, column)]
 
 
+@pytest.mark.parametrize("symbol", ["<", "<=", ">", ">="])
+def test_comparing_elements_of_an_empty_list_makes_them_bools(symbol: str, gpu: Device, verdict: Verdicts) -> None:
+    compared = f"[].filter(x, x {symbol} x)"
+    assert verdict(f"[true] != {compared}", gpu) == "match"
+    wrong = "found no matching overload for '@in' applied to '(int, list(bool))'"
+    assert verdict(f"1 in {compared}", gpu) == f"compile: {wrong}"
+    wrong = "found no matching overload for '_!=_' applied to '(list(int), list(bool))'"
+    assert verdict(f"[1] != {compared}", gpu) == f"compile: {wrong}"
+
+
 def test_all_problems_at_once_in_order() -> None:
     problems = compile_selector("a == 1 &&\n b == 2 || device.nope")
     assert isinstance(problems, tuple)

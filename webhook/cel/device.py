@@ -14,7 +14,7 @@ from webhook.cel.access import no_such_key
 from webhook.cel.ast import Call, Ident, Literal, Node, Select
 from webhook.cel.code import ROOT, Closure, Frame
 from webhook.cel.dialect import DEVICE
-from webhook.cel.values import NONE, AbortedError, Absent, DomainMap, Optional
+from webhook.cel.values import EMPTY_DOMAIN, NONE, AbortedError, Absent, DomainMap, Optional
 from webhook.model.device import Attribute
 from webhook.model.quantity import Quantity, cached_quantity
 from webhook.model.semver import Semver, cached_semver
@@ -131,7 +131,7 @@ def _reader(parts: tuple[str, ...]) -> Closure:
     if len(parts) == 1:
         return lambda frame: make(table(frame[ROOT]))
     domain = parts[1]
-    return lambda frame: make(table(frame[ROOT])).get(domain) or {}
+    return lambda frame: make(table(frame[ROOT])).get(domain, EMPTY_DOMAIN)
 
 
 def _raise(name: str) -> Any:

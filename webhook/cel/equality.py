@@ -21,8 +21,7 @@ from webhook.cel.values import (
     Timestamp,
     TypeValue,
     UInt,
-    find,
-    key_value,
+    find_stored,
     no_such_overload,
     take,
 )
@@ -84,7 +83,7 @@ def _are_containers(left: Any, right: Any) -> bool:
 
 def _values(left: dict[Any, Any], right: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
     """The values of the same keys, MISSING where the right has none."""
-    return ((value, find(right, key_value(key))) for key, value in left.items())
+    return ((value, find_stored(right, key)) for key, value in left.items())
 
 
 def _next(waiting: list[Iterator[tuple[Any, Any]]]) -> tuple[Any, Any] | None:

@@ -88,6 +88,9 @@ class Absent:
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        return "optional.none()"
+
 
 NONE = Absent()
 
@@ -116,20 +119,28 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class TypedKey:
-    """A map key that is neither a string nor an int, kept apart from them by its type."""
+    """A map key that is neither a string nor an int, kept apart from them by its type (and a time by its zone)."""
 
-    kind: type
+    kind: object
     value: object
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpaqueKey:
-    """A map key that cannot be found again: lists and other values that Go keys by identity."""
+    """A map key that Go knows by its place in memory: only the very same value finds it again."""
 
     value: object
 
+    def __eq__(self, other: object) -> bool:
+        # A variable wraps what an optional value holds anew each time, and NaN is not even itself.
+        return type(other) is OpaqueKey and self.value is other.value and type(self.value) not in (Optional, float)
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
 
 _UNHASHABLE: set[type] = {bytes, Semver}
+_HASHED: set[type] = {bool, UInt, type(None), Duration, TypeValue, Absent}
 
 
 def register_unhashable(python_type: type) -> None:
@@ -137,13 +148,24 @@ def register_unhashable(python_type: type) -> None:
     _UNHASHABLE.add(python_type)
 
 
+def register_hashed(python_type: type) -> None:
+    """Values of a library's own class that Go hashes by what they are, not by where they are."""
+    _HASHED.add(python_type)
+
+
+#: Seconds. Times with these offsets share their zone in Go; any other time has a zone of its own.
+_SHARED_OFFSETS = range(-12 * 3600, 15 * 3600, 3600)
+
+
 def map_key(value: object) -> object:
     """How `value` is stored as the key of a map. What Go cannot hash ends the evaluation there, and here."""
     kind = type(value)
     if kind is str or kind is int:
         return value
-    if kind in (bool, UInt, float, type(None), Timestamp, Duration, TypeValue):
+    if kind in _HASHED or (kind is float and value == value):
         return TypedKey(kind, value)
+    if type(value) is Timestamp and value.offset in _SHARED_OFFSETS:
+        return TypedKey((kind, value.offset), value)
     if kind in _UNHASHABLE:
         raise AbortedError(f"internal error: runtime error: hash of unhashable type {go_type(value)}")
     return OpaqueKey(value)
@@ -180,6 +202,13 @@ def find(mapping: dict[object, object], key: object) -> object:
     if type(mapping) is DomainMap:
         return EMPTY_DOMAIN
     return MISSING if kind is str else _find_number(mapping, key)
+
+
+def find_stored(mapping: dict[object, object], key: object) -> object:
+    """The value under a key as another map stores it, or MISSING."""
+    if type(key) is OpaqueKey and type(key.value) is not float and key in mapping:
+        return mapping[key]
+    return find(mapping, key_value(key))
 
 
 def _find_number(mapping: dict[object, object], key: object) -> object:

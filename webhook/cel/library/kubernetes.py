@@ -14,9 +14,11 @@ from webhook.model.semver import Semver, cached_semver, normalized_semver
 
 def _quantity(text: str) -> Quantity:
     try:
-        return cached_quantity(text)
+        known = cached_quantity(text)
     except ValueError as error:
         raise EvaluationError(str(error)) from None
+    # As the key of a map a quantity is found by itself only, not by another of the same text.
+    return Quantity(known.unscaled, known.scale, known.format, known.is_big, known.text)
 
 
 def _semver(text: str, normalize: bool = False) -> Semver:

@@ -11,7 +11,7 @@ from typing import Any
 from webhook.cel.equality import register_strict
 from webhook.cel.library.table import Function, Overload, held_by
 from webhook.cel.types import BOOL, CIDR, INT, IP, STRING, Type
-from webhook.cel.values import EvaluationError, no_such_overload, register_type
+from webhook.cel.values import EvaluationError, no_such_overload, register_hashed, register_type
 
 _PREFIX_LENGTH = re.compile(r"0|[1-9][0-9]{0,2}")
 
@@ -21,6 +21,9 @@ class IpValue:
     """An address."""
 
     address: IPv4Address | IPv6Address
+
+    def __str__(self) -> str:
+        return str(self.address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class CidrValue:
 for _type, _class in ((IP, IpValue), (CIDR, CidrValue)):
     register_type(_class, _type.name)
     register_strict(_class)
+    register_hashed(_class)
     held_by(_type, _class)
 
 

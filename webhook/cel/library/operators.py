@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 from webhook.cel.equality import compare, equal, equal_or_false
@@ -224,11 +223,19 @@ def _id(prefix: str, *types: Type) -> str:
     return "_".join((prefix, *(_ID_NAMES.get(type_.name, type_.name) for type_ in types)))
 
 
+# The first overload that fits settles what an unknown element type is: this order is the scheduler's library's.
+_ORDERED_PAIRS = (
+    (BOOL, BOOL),
+    *((INT, other) for other in (INT, DOUBLE, UINT)),
+    *((UINT, other) for other in (UINT, DOUBLE, INT)),
+    *((DOUBLE, other) for other in (DOUBLE, INT, UINT)),
+    *((same, same) for same in (STRING, BYTES, TIMESTAMP, DURATION)),
+)
+
+
 def _ordering(symbol: str, test: Callable[[int], bool]) -> Function:
     name = f"_{symbol}_"
-    numbers = (INT, UINT, DOUBLE)
-    pairs = [*product(numbers, numbers), *((t, t) for t in (BOOL, STRING, BYTES, TIMESTAMP, DURATION))]
-    overloads = tuple(Overload(_id(_ORDERS[symbol], *dict.fromkeys(pair)), pair, BOOL) for pair in pairs)
+    overloads = tuple(Overload(_id(_ORDERS[symbol], *dict.fromkeys(pair)), pair, BOOL) for pair in _ORDERED_PAIRS)
     return Function(name, overloads, shared=lambda left, right: test(compare(left, right, name)))
 
 
