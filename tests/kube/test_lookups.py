@@ -99,3 +99,21 @@ async def test_no_more_than_a_few_are_asked_for(server: ApiServer, lookups: Look
     answer = await lookups([ref("ResourceClaimTemplate", f"t-{i}") for i in range(30)], 5.0)
     assert len(server.asked) - before == 8
     assert len(answer.absent) == 8
+
+
+@pytest.mark.parametrize("name", ["../../team-b/resourceclaimtemplates/theirs", "a/b", "..", ".", "", "%2e%2e"])
+async def test_what_no_object_can_be_called_is_not_asked_for_and_not_there(
+    server: ApiServer, lookups: Lookups, name: str
+) -> None:
+    server.put(template("theirs", namespace="team-b"))
+    before = len(server.asked)
+    answer = await lookups([ref("ResourceClaimTemplate", name)], 5.0)
+    assert server.asked[before:] == []
+    assert answer.objects == ()
+    assert answer.absent == {ref("ResourceClaimTemplate", name)}
+
+
+async def test_a_namespace_is_no_way_into_another_path(server: ApiServer, lookups: Lookups) -> None:
+    before = len(server.asked)
+    answer = await lookups([ref("ResourceClaim", "c", "../nodes")], 5.0)
+    assert (server.asked[before:], answer.objects) == ([], ())

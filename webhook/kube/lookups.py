@@ -46,7 +46,10 @@ class Lookups:
         until = monotonic() + seconds
         asked: list[asyncio.Future[dict[str, Any] | None]] = []
         about: dict[asyncio.Future[dict[str, Any] | None], ObjectRef] = {}
+        impossible = frozenset(ref for ref in refs[:_MOST] if not _can_be(ref))
         for ref in refs[:_MOST]:
+            if ref in impossible:
+                continue
             source = self._state.source_of(ref.kind, ref.api_version)
             if source is None or self._running >= _AT_ONCE:
                 continue
@@ -56,12 +59,12 @@ class Lookups:
             about[future] = ref
             asked.append(future)
         if not asked:
-            return LiveAnswer()
+            return LiveAnswer(absent=impossible)
         done, _ = await asyncio.wait(asked, timeout=seconds)
         answers = [(about[future], future.result()) for future in asked if future in done and future.exception() is None]
         return LiveAnswer(
             objects=tuple(found for _, found in answers if found is not None),
-            absent=frozenset(ref for ref, found in answers if found is None),
+            absent=impossible | frozenset(ref for ref, found in answers if found is None),
         )
 
     def close(self) -> None:
@@ -73,6 +76,15 @@ class Lookups:
         if not future.cancelled():
             # What went wrong is no news: the decision stands without it. Asked for here, so that it is not complained about.
             future.exception()
+
+
+def _can_be(ref: ObjectRef) -> bool:
+    """Whether an object can be called so. Names are asked for before the API server has validated them.
+
+    What is no segment of a path (k8s.io/apimachinery, IsValidPathSegmentName) would be another path: that of an object which the
+    author of the name may not see, for instance.
+    """
+    return ref.name != "" and not any(part in (".", "..") or "/" in part or "%" in part for part in (ref.name, ref.namespace))
 
 
 def _ask(client: Client, source: Source, ref: ObjectRef, until: float) -> dict[str, Any] | None:
