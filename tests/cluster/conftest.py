@@ -20,7 +20,7 @@ class Sites:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._stacks: dict[str, ExitStack] = {}
+        self._stack = ExitStack()
         self.open: dict[str, Site] = {}
         self._failed: dict[str, BaseException] = {}
 
@@ -30,9 +30,7 @@ class Sites:
             raise self._failed[version]
         if version not in self.open:
             try:
-                with ExitStack() as opening:
-                    self.open[version] = opening.enter_context(open_site(version, self._folder / version))
-                    self._stacks[version] = opening.pop_all()
+                self.open[version] = self._stack.enter_context(open_site(version, self._folder / version))
             except ProgramMissing as missing:
                 pytest.skip(str(missing))
             except Exception as failed:
@@ -40,16 +38,9 @@ class Sites:
                 raise
         return self.open[version]
 
-    def end(self, version: str) -> None:
-        """End one."""
-        self.open.pop(version)
-        self._stacks.pop(version).close()
-
     def close(self) -> None:
         """End everything."""
-        with ExitStack() as all_of_them:
-            for stack in self._stacks.values():
-                all_of_them.push(stack)
+        self._stack.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -96,11 +87,9 @@ def site(sites: Sites) -> Site:
 
 
 @pytest.fixture(scope="session", params=[pytest.param(version, id=version) for version in chosen_versions()])
-def any_site(sites: Sites, request: pytest.FixtureRequest) -> Iterator[Site]:
-    """Every release, for what only the API server takes part in. Only the full one stays."""
-    yield sites.of(request.param)
-    if request.param != FULL:
-        sites.end(request.param)
+def any_site(sites: Sites, request: pytest.FixtureRequest) -> Site:
+    """Every release, for what only the API server takes part in."""
+    return sites.of(request.param)
 
 
 @pytest.fixture(scope="module")
