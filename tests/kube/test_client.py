@@ -169,3 +169,28 @@ def test_the_store_of_certificates(server: ApiServer, client: Client) -> None:
     ]
     with pytest.raises(StoreError):
         store.get("/api/v1/namespaces/ns/secrets/s")
+
+
+@pytest.mark.parametrize("written", ["{ [", "[1]"])
+def test_a_kubeconfig_that_is_half_written_is_a_cluster_error_and_not_shown(
+    server: ApiServer, kubeconfig: Callable[..., Path], written: str
+) -> None:
+    path = kubeconfig(token="good")
+    client = connect(str(path))
+    server.tokens = {"newer"}
+    path.write_text(written)
+    with pytest.raises(ClusterError, match=r"^the configuration of the client cannot be read") as refused:
+        client.get("/version")
+    assert written not in str(refused.value)
+    kubeconfig(token="newer")
+    assert client.get("/version")["gitVersion"] == "v1.36.3"
+
+
+def test_a_token_that_cannot_be_had_is_a_cluster_error(server: ApiServer) -> None:
+    def refresh(_: Configuration) -> None:
+        raise RuntimeError("Token file exists but empty.")
+
+    configuration = Configuration(host=server.url)
+    configuration.refresh_api_key_hook = refresh
+    with pytest.raises(ClusterError, match=r"^no token: RuntimeError: Token file exists but empty\.$"):
+        Client(lambda: configuration).get("/version")

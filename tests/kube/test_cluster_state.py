@@ -27,10 +27,12 @@ from tests.build import (
 from tests.kube.api_server import ApiServer
 from tests.real_clock import real_now
 from webhook.fleet.fleet import Fleet
-from webhook.kube import listing
+from webhook.kube import cluster_state, listing
 from webhook.kube.client import Client
 from webhook.kube.cluster_state import ClusterSettings, ClusterState
+from webhook.kube.discovery import Served
 from webhook.kube.health import Health, health_of
+from webhook.kube.kinds import Kind
 from webhook.kube.reflector import Progress, Timing
 from webhook.model.workload_kinds import WorkloadKind
 from webhook.telemetry import EventLog
@@ -391,3 +393,39 @@ def test_the_log_says_what_was_read_and_no_token(up: Reader, log: io.BytesIO) ->
     assert "info    listed: kind Node, kept 1, version v1" in text
     assert "version v1.36.3, resource_versions v1, v1beta2" in text
     assert "good" not in text
+
+
+def test_a_fault_of_ours_while_the_server_is_asked_what_it_is_ends_nothing(
+    reader: Reader, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, faults = cluster_state.discover, [TypeError("odd")]
+
+    def once_bad(client: Client, kinds: tuple[Kind, ...]) -> Served:
+        if faults:
+            raise faults.pop()
+        return real(client, kinds)
+
+    monkeypatch.setattr(cluster_state, "discover", once_bad)
+    monkeypatch.setattr(cluster_state, "_DISCOVERY_AGAIN", 0.0)
+    reader.state.start()
+    until(lambda: reader.state.fault == "TypeError: odd")
+    until(reader.state.current)
+    assert reader.state.fault == ""
+
+
+def test_a_clock_that_is_put_back_does_not_make_facts_look_new(server: ApiServer, client: Client, until: Until) -> None:
+    clock = [real_now() + timedelta(days=365)]
+    state = ClusterState(
+        client, ClusterSettings(timing=QUICK), events=EventLog(io.BytesIO(), real_now, style="text"), clock=lambda: clock[0]
+    )
+    server.put(node("node-1"))
+    state.start()
+    until(state.current)
+    until(lambda: server.watching("nodes"))
+    clock[0] = right = real_now()
+    server.bookmark("nodes")
+    until(lambda: [progress.heard for source, progress in state.progress if source.name == "Node"] == [right])
+    until(lambda: (fleet := state.current()) is not None and fleet.as_of == right)
+    state.stop()
+    server.cut()
+    state.join(5)

@@ -135,8 +135,9 @@ class Client:
     ) -> urllib3.BaseHTTPResponse:
         session = self._session
         response = session.ask(method, path, query, headers, body, seconds)
-        if response.status == _UNAUTHORIZED and self._renew(session):
-            response.release_conn()
+        if response.status == _UNAUTHORIZED:
+            response.close()
+            self._renew(session)
             response = self._session.ask(method, path, query, headers, body, seconds)
         if response.status >= 300:
             with _speaking_plainly():
@@ -145,12 +146,11 @@ class Client:
             raise ApiError(_said(method, path, response.status, data), status=response.status)
         return response
 
-    def _renew(self, refused: _Session) -> bool:
-        """Read the configuration anew, unless somebody has just done so. Gives whether it is worth to ask again."""
+    def _renew(self, refused: _Session) -> None:
+        """Read the configuration anew, unless somebody has just done so. Raises ClusterError."""
         with self._lock:
             if self._session is refused:
                 self._session = _Session.of(self._load())
-            return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,11 @@ class _Session:
     def _credentials(self) -> dict[str, str]:
         # Asking for the token may read a file or run a program: one thread at a time.
         with self.lock:
-            token = self.configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            try:
+                token = self.configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            except Exception as fault:
+                # A file that is gone or empty for a moment, a program that fails.
+                raise ClusterError(f"no token: {_last_line(fault)}") from fault
         return {"Authorization": token.strip()} if token else {}
 
 

@@ -167,10 +167,11 @@ class ClusterState:
         """Find the kinds, begin to read those that are new. Gives whether the server could be asked."""
         try:
             served = discover(self.client, kinds)
-        except ClusterError as fault:
-            if str(fault) != self.fault:
-                self._events.error("cluster cannot be asked", why=str(fault))
-            self.fault = str(fault)
+        except Exception as fault:  # noqa: BLE001 - also after a fault of ours it is asked again: nobody else does
+            why = str(fault) if isinstance(fault, ClusterError) else f"{type(fault).__name__}: {fault}"
+            if why != self.fault:
+                self._events.error("cluster cannot be asked", why=why)
+            self.fault = why
             return False
         lacking = [kind.kind for kind in served.missing if kind.required]
         self.fault = f"the API server ({served.git_version}) does not serve {', '.join(lacking)}" if lacking else ""

@@ -39,6 +39,9 @@ def connect(kubeconfig: str = "", context: str = "", *, prefer_pod: bool = True)
             raise ClusterError(_no_configuration(fault, named)) from fault
         except OSError as fault:
             raise ClusterError(f"{fault.filename}: {(fault.strerror or str(fault)).lower()}") from fault
+        except Exception as fault:
+            # A file that is being written, or is no kubeconfig: what it says is not repeated, it may be a token.
+            raise ClusterError(f"the configuration of the client cannot be read ({type(fault).__name__})") from fault
         return configuration
 
     return Client(load)

@@ -81,8 +81,8 @@ class Lookups:
 def _can_be(ref: ObjectRef) -> bool:
     """Whether an object can be called so. Names are asked for before the API server has validated them.
 
-    What is no segment of a path (k8s.io/apimachinery, IsValidPathSegmentName) would be another path: that of an object which the
-    author of the name may not see, for instance.
+    What is no segment of a path (k8s.io/apimachinery, IsValidPathSegmentName) would be another path: that of an object, for
+    instance, which the author of the name may not see.
     """
     return ref.name != "" and not any(part in (".", "..") or "/" in part or "%" in part for part in (ref.name, ref.namespace))
 

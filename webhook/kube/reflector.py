@@ -277,5 +277,5 @@ class Reflector:
         return read_object(raw, kind.part, kind.kind, self.source.api_version)
 
     def _seen_until(self, instant: datetime) -> None:
-        if self.progress.heard is None or instant > self.progress.heard:
-            self.progress.heard = instant
+        # Also when the clock was put back: an instant that is still to come would let facts look new until then.
+        self.progress.heard = instant
