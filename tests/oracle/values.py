@@ -35,6 +35,8 @@ from webhook.cel.values import (
 )
 from webhook.model.device import Device
 
+_NOT_FOUND = "%!s(<nil>)"
+
 
 def spelt(value: Any) -> str:
     """A CEL value as the recorded answers spell it."""
@@ -47,7 +49,10 @@ def spelt(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(spelt, value))}]"
     if isinstance(value, dict | DomainMap):
-        pairs = sorted((spelt(key_value(key)), spelt(item)) for key, item in value.items())
+        # Go looks each key up again to spell it, and never finds NaN.
+        pairs = sorted(
+            (spelt(known := key_value(key)), spelt(item) if known == known else _NOT_FOUND) for key, item in value.items()
+        )
         return "{" + ", ".join(f"{key}: {item}" for key, item in pairs) + "}"
     if value is NONE or isinstance(value, Optional):
         return "optional.none()" if value is NONE else f"optional.of({spelt(value.value)})"

@@ -11,10 +11,10 @@ from webhook.cel.library.numbers import format_float
 from webhook.cel.values import (
     INT_MAX,
     INT_MIN,
+    MAPS,
     MISSING,
     NONE,
     Absent,
-    DomainMap,
     EvaluationError,
     Optional,
     UInt,
@@ -52,7 +52,7 @@ def get(container: Any, key: Any) -> Any:
     kind = type(container)
     if type(key) is not str and container is not NONE:
         check_key(key)
-    if kind is dict or kind is DomainMap:
+    if kind is dict or kind in MAPS:
         found = find(container, key)
         if found is MISSING:
             raise no_such_key(key)
@@ -90,7 +90,7 @@ def is_present(container: Any, key: Any) -> bool:
 
 def _find(container: Any, key: Any) -> Any:
     kind = type(container)
-    if kind is dict or kind is DomainMap:
+    if kind is dict or kind in MAPS:
         return find(container, key)
     if kind is list:
         index = _list_index(key)

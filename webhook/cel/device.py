@@ -14,7 +14,7 @@ from webhook.cel.access import no_such_key
 from webhook.cel.ast import Call, Ident, Literal, Node, Select
 from webhook.cel.code import ROOT, Closure, Frame
 from webhook.cel.dialect import DEVICE
-from webhook.cel.values import EMPTY_DOMAIN, NONE, AbortedError, Absent, DomainMap, Optional
+from webhook.cel.values import EMPTY_DOMAIN, NONE, AbortedError, Absent, DeviceMap, DomainMap, Optional
 from webhook.model.device import Attribute
 from webhook.model.quantity import Quantity, cached_quantity
 from webhook.model.semver import Semver, cached_semver
@@ -225,16 +225,16 @@ def _by_domain(values: Mapping[str, Any]) -> DomainMap:
     domains = DomainMap()
     for name, value in values.items():
         domain, _, identifier = name.partition("/")
-        domains.setdefault(domain, {})[identifier] = value  # type: ignore[index]
+        domains.setdefault(domain, DeviceMap())[identifier] = value  # type: ignore[index]
     return domains
 
 
-def device_map(frame: Frame) -> dict[str, Any]:
+def device_map(frame: Frame) -> DeviceMap:
     """The device as a value."""
     device = frame[ROOT]
-    return {
-        "driver": device.driver,
-        "allowMultipleAllocations": device.sharable,
-        "attributes": attribute_map(device.attributes),
-        "capacity": capacity_map(device.capacity),
-    }
+    return DeviceMap(
+        driver=device.driver,
+        allowMultipleAllocations=device.sharable,
+        attributes=attribute_map(device.attributes),
+        capacity=capacity_map(device.capacity),
+    )

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from webhook.cel.values import (
+    MAPS,
     MISSING,
     NONE,
     Absent,
     DerivedQuantity,
-    DomainMap,
     Duration,
     EvaluationError,
     Optional,
@@ -30,7 +30,6 @@ from webhook.model.semver import Semver
 
 _PLAIN = {bool, int, str, float, bytes, UInt, type(None), Timestamp, Duration, TypeValue}
 _NUMBERS = {int, UInt, float}
-_MAPS = {dict, DomainMap}
 _STRICT: set[type] = {Quantity, DerivedQuantity, Semver}
 
 
@@ -78,7 +77,7 @@ def _equal(left: Any, right: Any, frame: list[Any]) -> bool:
 
 def _are_containers(left: Any, right: Any) -> bool:
     kind, other = type(left), type(right)
-    return (kind is list and other is list) or (kind in _MAPS and other in _MAPS)
+    return (kind is list and other is list) or (kind in MAPS and other in MAPS)
 
 
 def _values(left: dict[Any, Any], right: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:

@@ -13,7 +13,7 @@ from webhook.cel.access import go_text
 from webhook.cel.ast import Node, children
 from webhook.cel.code import Closure, Frame
 from webhook.cel.values import (
-    DomainMap,
+    MAPS,
     EvaluationError,
     go_type,
     key_value,
@@ -63,7 +63,7 @@ def singles(values: Any) -> Iterator[tuple[Any, Any]]:
     kind = type(values)
     if kind is list:
         return ((value, None) for value in values)
-    if kind is dict or kind is DomainMap:
+    if kind is dict or kind in MAPS:
         return ((key_value(key), None) for key in values)
     raise EvaluationError(f"got '{go_type(values)}', expected iterable type")
 
@@ -73,7 +73,7 @@ def pairs(values: Any) -> Iterator[tuple[Any, Any]]:
     kind = type(values)
     if kind is list:
         return iter(enumerate(values))
-    if kind is dict or kind is DomainMap:
+    if kind is dict or kind in MAPS:
         return ((key_value(key), value) for key, value in values.items())
     raise EvaluationError(f"unsupported comprehension range type: {go_type(values)}")
 
@@ -131,7 +131,7 @@ def insert(loop: Turns, predicate: Closure | None, entry: Closure) -> Closure:
 
 def merge(result: dict[Any, Any], entries: Any) -> None:
     """Put the entries of a map into a new one, where none of them may be yet."""
-    if type(entries) not in (dict, DomainMap):
+    if type(entries) not in MAPS:
         raise no_such_overload("cel.@mapInsert")
     for key, value in entries.items():
         if key in result:

@@ -32,7 +32,7 @@ from webhook.cel.types import (
     nullable,
 )
 from webhook.cel.values import (
-    DomainMap,
+    MAPS,
     Duration,
     EvaluationError,
     Optional,
@@ -156,7 +156,7 @@ def as_json(value: Any) -> Any:
         return timestamp_text(value)
     if kind is list:
         return [as_json(item) for item in value]
-    if kind is dict or kind is DomainMap:
+    if kind is dict or kind in MAPS:
         return {str(key_value(key)): as_json(item) for key, item in value.items()}
     raise EvaluationError(f"unsupported type conversion from {go_type(value)} to google.protobuf.Value")
 
@@ -181,7 +181,7 @@ def _json_list(message: str, field: str, value: Any) -> Any:
 
 
 def _json_map(message: str, field: str, value: Any) -> Any:
-    if type(value) not in (dict, DomainMap) or any(type(key_value(key)) is not str for key in value):
+    if type(value) not in MAPS or any(type(key_value(key)) is not str for key in value):
         raise _wrong(message, field, f"unsupported type conversion from '{type_name(value)}' to a map of strings")
     return as_json(value)
 

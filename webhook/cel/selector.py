@@ -33,6 +33,7 @@ from webhook.cel.values import (
     AbortedError,
     Absent,
     CelError,
+    DeviceMap,
     DomainMap,
     EvaluationError,
     Optional,
@@ -185,6 +186,7 @@ _REASONS: dict[type, str] = {
     list: "type conversion error from list to 'bool'",
     dict: "type conversion error from map to 'bool'",
     DomainMap: "type conversion error from map to 'bool'",
+    DeviceMap: "type conversion error from map to 'bool'",
     TypeValue: "type conversion not supported for 'type'",
     Absent: "optional.none() dereference",
 }

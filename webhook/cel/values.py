@@ -133,10 +133,12 @@ class OpaqueKey:
 
     def __eq__(self, other: object) -> bool:
         # A variable wraps what an optional value holds anew each time, and NaN is not even itself.
-        return type(other) is OpaqueKey and self.value is other.value and type(self.value) not in (Optional, float)
+        if type(other) is not OpaqueKey or type(self.value) in (Optional, float):
+            return False
+        return self.value is other.value or (type(self.value) is DomainMap and self.value == other.value)
 
     def __hash__(self) -> int:
-        return id(self.value)
+        return hash(DomainMap) if type(self.value) is DomainMap else id(self.value)
 
 
 _UNHASHABLE: set[type] = {bytes, Semver}
@@ -188,6 +190,13 @@ class DomainMap(dict[str, object]):
     __slots__ = ()
 
 
+class DeviceMap(dict[str, object]):
+    """Any other map that a device publishes: only names are looked for in it, nothing else is hashed."""
+
+    __slots__ = ()
+
+
+MAPS: frozenset[type] = frozenset({dict, DomainMap, DeviceMap})
 EMPTY_DOMAIN: dict[str, object] = {}
 MISSING = object()
 
@@ -198,10 +207,17 @@ def find(mapping: dict[object, object], key: object) -> object:
     if kind is str or kind is int:
         found = mapping.get(key, MISSING)
         if found is not MISSING:
-            return found
+            return found if type(mapping) is dict else _wrapped(found)
     if type(mapping) is DomainMap:
         return EMPTY_DOMAIN
     return MISSING if kind is str else _find_number(mapping, key)
+
+
+def _wrapped(published: object) -> object:
+    """What is read of a device is another value each time, which only counts where it becomes the key of a map."""
+    if type(published) is list:
+        return list(published)
+    return DeviceMap(published) if type(published) is DeviceMap else published
 
 
 def find_stored(mapping: dict[object, object], key: object) -> object:
@@ -247,6 +263,7 @@ _TYPE_NAMES: dict[type, str] = {
     list: "list",
     dict: "map",
     DomainMap: "map",
+    DeviceMap: "map",
     Optional: "optional_type",
     Absent: "optional_type",
     TypeValue: "type",
@@ -285,6 +302,7 @@ _GO_TYPES: dict[type, str] = {
     list: "*types.baseList",
     dict: "*types.baseMap",
     DomainMap: "cel.mapper",
+    DeviceMap: "*types.baseMap",
 }
 
 

@@ -22,9 +22,9 @@ from webhook.cel.library.named_formats import FormatValue
 from webhook.cel.library.net import CidrValue, IpValue
 from webhook.cel.library.url import UrlValue
 from webhook.cel.values import (
+    MAPS,
     AbortedError,
     DerivedQuantity,
-    DomainMap,
     EvaluationError,
     Optional,
     go_type,
@@ -52,9 +52,12 @@ def _one(frame: list[Any], args: list[Any], result: Any) -> int:
     return 1
 
 
+_SIZED = {str, bytes, list, *MAPS}
+
+
 def size(value: Any) -> int:
     """How large a value is to Kubernetes' functions."""
-    if type(value) in (str, bytes, list, dict, DomainMap):
+    if type(value) in _SIZED:
         return len(value)
     if type(value) is IpValue:
         return value.address.max_prefixlen // 8
@@ -88,7 +91,7 @@ def _traversed(frame: list[Any], args: list[Any], result: Any) -> int:
         elif kind is list:
             take(frame, 1 + len(value) // 8)
             pending.extend(value)
-        elif kind is dict or kind is DomainMap:
+        elif kind is dict or kind in MAPS:
             take(frame, 1 + len(value) // 4)
             pending.extend(value.values())
             pending.extend(map(key_value, value))

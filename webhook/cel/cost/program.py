@@ -12,7 +12,7 @@ from webhook.cel.cost.plan import Planner
 from webhook.cel.cost.steps import Machine, Step
 from webhook.cel.descent import perform
 from webhook.cel.device import device_map
-from webhook.cel.values import STEPS
+from webhook.cel.values import STEPS, DeviceMap
 
 
 class Program:
@@ -40,7 +40,7 @@ def device_reader(name: str) -> Reader:
     def read(machine: Machine) -> Any:
         if name not in machine.variables:
             machine.variables[name] = device_map(machine.frame)
-        return machine.variables[name]
+        return DeviceMap(machine.variables[name])  # another value each time, as in the scheduler's library
 
     return read
 

@@ -17,7 +17,7 @@ from webhook.cel.library.table import Function, Overload
 from webhook.cel.library.time import duration_text, timestamp_text
 from webhook.cel.types import DYN, STRING, list_of
 from webhook.cel.values import (
-    DomainMap,
+    MAPS,
     Duration,
     EvaluationError,
     Timestamp,
@@ -155,7 +155,7 @@ class _Speller:
         """The value, without quotes at the top."""
         if type(value) is list:
             return self._counted(f"[{', '.join(self._nested(item, depth + 1) for item in value)}]")
-        if type(value) in (dict, DomainMap):
+        if type(value) in MAPS:
             pairs = sorted((self._key(key), self._nested(item, depth + 1)) for key, item in value.items())
             return self._counted("{" + ", ".join(f"{key}:{item}" for key, item in pairs) + "}")
         return self._counted(_scalar(value))

@@ -31,11 +31,12 @@ from webhook.cel.types import (
 from webhook.cel.values import (
     INT_MAX,
     INT_MIN,
+    MAPS,
     MISSING,
     UINT_MAX,
-    DomainMap,
     Duration,
     EvaluationError,
+    Optional,
     Timestamp,
     UInt,
     find,
@@ -43,6 +44,7 @@ from webhook.cel.values import (
     no_such_overload,
     take,
 )
+from webhook.model.quantity import Quantity
 
 _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_B, _A)
@@ -197,14 +199,25 @@ def contains(frame: list[Any], value: Any, container: Any) -> bool:
         return any(equal_or_false(frame, value, element) for element in container)
     if kind is dict:
         return bool(container) and find(container, value) is not MISSING
-    if kind is DomainMap:
-        return type(value) is str and value in container
+    if kind in MAPS:
+        return _publishes(container, value)
     raise no_such_overload()
+
+
+def _publishes(container: dict[str, Any], value: Any) -> bool:
+    """`value` is a name in a device's own map. A map of capacities looks into optional values."""
+    if any(type(published) is Quantity for published in container.values()):
+        while type(value) is Optional:
+            value = value.value
+    return type(value) is str and value in container
+
+
+_SIZED = {str, bytes, list, *MAPS}
 
 
 def size(value: Any) -> int:
     """The number of characters, bytes, elements or entries."""
-    if type(value) in (str, bytes, list, dict, DomainMap):
+    if type(value) in _SIZED:
         return len(value)
     raise no_such_overload("" if type(value) in RECEIVERS else "size")
 

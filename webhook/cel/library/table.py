@@ -13,6 +13,7 @@ from webhook.cel.types import Kind, Type
 from webhook.cel.values import (
     Absent,
     DerivedQuantity,
+    DeviceMap,
     DomainMap,
     Duration,
     Optional,
@@ -81,7 +82,7 @@ _HELD_BY: dict[str, tuple[type, ...]] = {
     "bytes": (bytes,),
     "null_type": (type(None),),
     "list": (list,),
-    "map": (dict, DomainMap),
+    "map": (dict, DomainMap, DeviceMap),
     "optional_type": (Optional, Absent),
     "type": (TypeValue,),
     "google.protobuf.Timestamp": (Timestamp,),
