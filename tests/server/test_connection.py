@@ -283,3 +283,19 @@ async def until(condition: object) -> None:
     async with asyncio.timeout(5):
         while not condition():
             await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("piece", [b"x: " + b"a" * 60_000 + b"\r\n", b"a" * 60_000])
+async def test_headers_that_do_not_end_are_cut_off(certificates: Path, piece: bytes) -> None:
+    async with serving(certificates, Parts()) as up:
+        reader, writer = await up.connect()
+        writer.write(b"POST /validate HTTP/1.1\r\nhost: localhost\r\ny: ")
+        # Just above the limit: all of it is read, so that the answer arrives instead of a reset.
+        for _ in range(5):
+            writer.write(piece)
+        status, headers, body = await read_answer(reader)
+        assert (status, headers["connection"]) == (431, "close")
+        assert json.loads(body)["message"] == "the headers are larger than 262144 bytes"
+        assert await reader.read() == b""
+        assert up.parts.recorder.refusals == ["http"]
+        writer.close()

@@ -18,7 +18,7 @@ CLOSE = (b"connection", b"close")
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
-#: metav1.StatusReason for the statuses that occur here.
+#: metav1.StatusReason for the statuses that occur here; 431 has none of its own.
 _REASONS = {
     400: "BadRequest",
     403: "Forbidden",

@@ -7,6 +7,7 @@ What is added:
 3. While the server drains, every answer says `Connection: close`; a request that is half read then is still answered.
 4. Broken HTTP gets a Status object and is counted, not logged line by line.
 5. Where client certificates are expected, a client without the right one gets 403 for everything but probes.
+6. Headers that do not end are cut off, before they fill the memory of a process that has not even seen who sends them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from webhook.server.answers import CLOSE, error_answer
 from webhook.server.clients import client_fault
 from webhook.server.probes import PROBES
 from webhook.telemetry import Refusal
+
+#: Above so many bytes of a request's head: 431. Checked after each read, so that a little more may have come in.
+MOST_HEADERS = 256 * 1024
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +56,8 @@ class Connection(HttpToolsProtocol):
         #: Which part of a request the client is sending.
         self.reading: Literal["", "headers", "body"] = ""
         self.read_timer: asyncio.TimerHandle | None = None
+        #: Bytes of headers that have come and have not ended yet.
+        self.header_bytes = 0
         #: Why this client may ask for probes only, "" when it may ask for everything.
         self.client_fault = ""
 
@@ -77,6 +83,11 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse, then see whether the client still owes us something."""
         super().data_received(data)
+        self.header_bytes = self.header_bytes + len(data) if self.reading == "headers" else 0
+        if self.header_bytes > MOST_HEADERS and not self.transport.is_closing():
+            self.traffic.refused("http")
+            self._answer_and_close(431, f"the headers are larger than {MOST_HEADERS} bytes")
+            return
         # Bytes between two requests that begin none have switched off the keep-alive timer: ours takes over.
         if self.reading or (self.answering is None and self.timeout_keep_alive_task is None):
             self._start_read_timer()
