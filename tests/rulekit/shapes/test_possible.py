@@ -301,6 +301,11 @@ def tied(*devices: Raw) -> Fleet:
     return fleet_of(ANY, device_slice("n1", *devices))
 
 
+def with_lists(*devices: Raw) -> Fleet:
+    """On a server that knows of attributes that are lists."""
+    return fleet_of(ANY, device_slice("n1", *devices), server="1.37", gates={"DRAListTypeAttributes": True})
+
+
 def test_match_attribute_divides_a_node() -> None:
     fleet = tied(gpu("a", H100, root="1"), gpu("b", T4, root="1"), gpu("c", A40, root="2"), gpu("d", A40))
     constraints = [{"matchAttribute": f"{NVIDIA}/root"}]
@@ -328,7 +333,7 @@ def test_two_match_attributes_divide_by_both() -> None:
 
 
 def test_lists_of_values_do_not_divide() -> None:
-    fleet = tied(gpu("a", H100, root=["1"]), gpu("b", T4, root="1"), gpu("c", A40, root="2"), gpu("d", A40))
+    fleet = with_lists(gpu("a", H100, root=["1"]), gpu("b", T4, root="1"), gpu("c", A40, root="2"), gpu("d", A40))
     constraints = [{"matchAttribute": f"{NVIDIA}/root"}]
     assert shapes(fleet, exactly(count=2), constraints=constraints) == [
         "1x a100-40gb + 1x h100",
@@ -383,7 +388,7 @@ def test_two_devices_that_cannot_differ() -> None:
 
 
 def test_one_device_with_a_list_of_values_is_still_one() -> None:
-    fleet = tied(gpu("a", H100, root=["1"]), gpu("b", T4, root="1"))
+    fleet = with_lists(gpu("a", H100, root=["1"]), gpu("b", T4, root="1"))
     assert shapes(fleet, exactly(count=2), constraints=[{"distinctAttribute": f"{NVIDIA}/root"}]) == ["1x h100 + 1x t4"]
 
 
@@ -394,7 +399,7 @@ def test_of_three_devices_values_may_repeat_on_some_servers() -> None:
 
 
 def test_lists_of_values_may_always_differ() -> None:
-    fleet = tied(gpu("a", H100, root=["1"]), gpu("b", H100, root=["1"]), gpu("c", A40, root="1"))
+    fleet = with_lists(gpu("a", H100, root=["1"]), gpu("b", H100, root=["1"]), gpu("c", A40, root="1"))
     constraints = [{"distinctAttribute": f"{NVIDIA}/root"}]
     assert shapes(fleet, exactly(count=2), constraints=constraints) == ["1x a100-40gb + 1x h100", "2x h100"]
 
