@@ -98,6 +98,16 @@ def test_whoever_sees_all_of_the_old_generation_and_nothing_of_the_new_one_still
     assert shapes(found) == ["1x new", "1x old"]
 
 
+def test_errors_on_devices_of_the_old_generation_are_told_where_it_is_used() -> None:
+    found = fleet(part("old", "n1", "a"), part("new", "n2", gpu("b", "new", slots=1), generation=2))
+    asked = f'device.attributes["{NVIDIA}"].slots == 1'
+    request = exactly("gpu", NVIDIA, asked)
+    spec = read_claim({"spec": {"devices": {"requests": [request]}}}).spec
+    answer = alternative_shapes(found, PolicySet(), spec, spec.requests[0], spec.requests[0].alternatives[0], found.nodes.all)
+    assert [str(shape) for shape in answer.shapes] == [f"1x ?{NVIDIA}/new"]
+    assert [(error.device.name, error.message) for error in answer.errors] == [("a", "no such key: slots")]
+
+
 def test_who_sees_both_uses_the_new_one() -> None:
     found = fleet(part("old", "n1", "a"), part("new", {"allNodes": True}, "b", generation=2))
     assert seen_of_p(found) == {name: ("", ["b"]) for name in ("n1", "n2", "n3")}

@@ -157,7 +157,10 @@ def _alternative_shapes(
     if strange or matches.problems or matches.too_costly:
         why = strange or matches.too_costly or f"a selector does not compile: {matches.problems[0].message}"
         return AlternativeShapes(uncertain=why, errors=errors, problems=matches.problems, class_missing=matches.class_missing)
-    usable = _usable(fleet, alternative, matches, nodes)
+    seen = _seen_by_few(fleet, alternative)
+    known = {error.device.key for error in errors}
+    errors += tuple(error for found, _ in seen for error in found.errors if error.device.key not in known)
+    usable = _usable(fleet, matches, seen, nodes)
     if usable:
         return _by_device(fleet, catalog, ask, nodes, usable, errors)
     if matches.count == 0:
@@ -178,23 +181,26 @@ def _not_understood(alternative: Alternative) -> str:
     return ""
 
 
-def _usable(fleet: Fleet, alternative: Alternative, matches: Matches, nodes: NodeSet) -> list[Usable]:
+def _usable(fleet: Fleet, matches: Matches, seen: list[Usable], nodes: NodeSet) -> list[Usable]:
     """The pools with matching devices out of which something is given, each with the nodes that see it so."""
-    usable = [
+    alike = [
         (found, nodes)
         for found in matches.pools
         if found.matched and not differs_by_node(found.pool) and not fault_of(found.pool, fleet.server)
     ]
+    return alike + [(found, members & nodes) for found, members in seen if found.matched]
+
+
+def _seen_by_few(fleet: Fleet, alternative: Alternative) -> list[Usable]:
+    """What matches in the pools that are not the same from everywhere, each with the nodes that see it so."""
     differing = pools_that_differ(fleet.inventory)
-    if differing:
-        device_class = fleet.inventory.classes.get(alternative.device_class)
-        own = tuple(item.expression for item in alternative.selectors)
-        selectors, _ = compile_all((*(device_class.selectors if device_class else ()), *own), fleet.server)
-        views = [view for pool in differing for view in views_of(fleet, pool) if _may_give(view)] if device_class else []
-        usable += [
-            (found, view.nodes & nodes) for view in views for found in match_pools((view.pool,), selectors) if found.matched
-        ]
-    return usable
+    device_class = fleet.inventory.classes.get(alternative.device_class)
+    if not differing or device_class is None:
+        return []
+    own = tuple(item.expression for item in alternative.selectors)
+    selectors, _ = compile_all((*device_class.selectors, *own), fleet.server)
+    views = [view for pool in differing for view in views_of(fleet, pool) if _may_give(view)]
+    return [(found, view.nodes) for view in views for found in match_pools((view.pool,), selectors)]
 
 
 def _may_give(view: View) -> bool:
@@ -310,6 +316,6 @@ def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alterna
 def devices_for(fleet: Fleet, catalog: Catalog, alternative: Alternative, nodes: NodeSet) -> Iterator[tuple[str, Device]]:
     """The devices on `nodes` that pass the class's and the alternative's selectors, in the allocator's order, with models."""
     matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
-    for found, members in _usable(fleet, alternative, matches, nodes):
+    for found, members in _usable(fleet, matches, _seen_by_few(fleet, alternative), nodes):
         models = catalog.models_in(found.pool, fleet.inventory)
         yield from ((models[item.name], item) for item in found.matched if fleet.nodes.reached(item.reach) & members)
