@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.build import (
@@ -103,3 +104,49 @@ def test_the_order_of_names_is_the_same() -> None:
 def test_namespaces_that_everybody_has_keep_their_names() -> None:
     [raw] = anonymised([namespace("kube-system")])
     assert raw["metadata"]["name"] == "kube-system"
+
+
+def test_what_is_only_spoken_of_has_other_names_too() -> None:
+    """A pod that has finished, objects that are gone, the short name of a machine."""
+    machine = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "gpu17.acme.corp", "labels": {"kubernetes.io/hostname": "gpu17"}},
+    }
+    owned = {
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "default", "generateName": "llama-gpu-"},
+        "status": {
+            "reservedFor": [{"resource": "pods", "name": "llama-pod", "uid": "uid-of-llama"}],
+            "allocation": {
+                "devices": {
+                    "results": [{"pool": "gpu18.acme.corp", "device": "gpu-0", "driver": "gpu.nvidia.com", "request": "r"}]
+                },
+                "nodeSelector": {
+                    "nodeSelectorTerms": [
+                        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gpu18.acme.corp"]}]}
+                    ]
+                },
+            },
+        },
+    }
+    user = {
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {
+            "resourceClaims": [
+                {"name": "a", "resourceClaimTemplateName": "llama-template"},
+                {"name": "b", "resourceClaimName": "llama-b"},
+            ]
+        },
+        "status": {"resourceClaimStatuses": [{"name": "a", "resourceClaimName": "llama-a"}]},
+    }
+    found = anonymised([machine, owned, user])
+    assert [word for word in ("llama", "gpu17", "gpu18", "acme") if word in json.dumps(found)] == []
+    assert found[0]["metadata"]["labels"] == {"kubernetes.io/hostname": "host-1"}
+    allocation = found[1]["status"]["allocation"]
+    assert (
+        allocation["devices"]["results"][0]["pool"]
+        == allocation["nodeSelector"]["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+        == "node-2"
+    )

@@ -102,6 +102,27 @@ def _names(raw: Json) -> Iterator[tuple[str, str]]:
         yield text(owner.get("kind")).lower(), text(owner.get("name"))
     if kind == "ResourceSlice":
         yield "pool", text(mapping(spec.get("pool")).get("name"))
+    if kind == "Node":
+        # Often the first part of the node's name only.
+        yield "host", text(mapping(meta.get("labels")).get("kubernetes.io/hostname"))
+    yield kind.lower(), text(meta.get("generateName")).rstrip("-.")
+    yield from _named_elsewhere(spec, mapping(raw.get("status")))
+
+
+def _named_elsewhere(spec: Json, status: Json) -> Iterator[tuple[str, str]]:
+    """What is only spoken of: a pod that has finished is in no list, and what is gone is in none either."""
+    for claim in map(mapping, (*sequence(spec.get("resourceClaims")), *sequence(status.get("resourceClaimStatuses")))):
+        yield "resourceclaim", text(claim.get("resourceClaimName"))
+        yield "resourceclaimtemplate", text(claim.get("resourceClaimTemplateName"))
+    for user in map(mapping, sequence(status.get("reservedFor"))):
+        yield "pod", text(user.get("name"))
+        yield "uid", text(user.get("uid"))
+    allocation = mapping(status.get("allocation"))
+    for result in map(mapping, sequence(mapping(allocation.get("devices")).get("results"))):
+        yield "pool", text(result.get("pool"))
+    for term in map(mapping, sequence(mapping(allocation.get("nodeSelector")).get("nodeSelectorTerms"))):
+        for field in map(mapping, sequence(term.get("matchFields"))):
+            yield from (("node", text(name)) for name in sequence(field.get("values")))
 
 
 def _serials(raw: Json) -> Iterator[str]:
