@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.chart.helms import Helm, objects
 from tests.chart.rendered import Rendered, every, rendered
 from webhook.folder.policy_files import PolicyFile
 from webhook.policyfile import parse_policies_with_warnings
@@ -80,3 +81,9 @@ def test_every_config_map_has_a_folder_of_its_own() -> None:
         "apiserver-ca": "/etc/fallgate/client-ca",
     }
     assert rendered("production").arguments["policies"] == "/etc/fallgate/policies"
+
+
+def test_a_file_that_begins_with_spaces_is_taken_as_it_is(helm: Helm) -> None:
+    text = "  # indented\n # less\nkind: x\n"
+    chart = objects(helm.template({"policies": {"files": {"a.yaml": text}}}))
+    assert [item["data"]["a.yaml"] for item in chart if item["kind"] == "ConfigMap"] == [text]

@@ -71,6 +71,12 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], str]] = {
         {"caps": [{"mode": "enforce"}]},
         "- at '/caps/0/mode': value must be one of 'audit', 'warn'",
     ),
+    "nothing instead of a mode, which would not be audit": ({"mode": None}, "- at '': missing property 'mode'"),
+    "nothing instead of everything": ({"policies": None}, "- at '': missing property 'policies'"),
+    "a name that a Service cannot have": (
+        {"fullnameOverride": "a.b"},
+        "- at '/fullnameOverride': 'a.b' does not match pattern '^([a-z]([-a-z0-9]*[a-z0-9])?)?$'",
+    ),
     "CEL in a user name": (
         {"schedulerUsers": ['"] || true || ["']},
         "- at '/schedulerUsers/0': '\"] || true || [\"' does not match pattern '^[^,\\\\s\\\\\"\\\\\\\\]+$'",
