@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -18,6 +18,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from certs.pem import certificate_fault, key_fault
 
 #: Keys that TLS servers use here. Others (DSA, Ed25519) are not accepted by every Go client.
+#: Bytes of a chain that is served. Go's crypto/tls takes 256 KiB, OpenSSL 100 KiB; an honest chain has some 5.
+MOST_CHAIN: Final = 64 * 1024
+
 ServerKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
@@ -116,7 +119,13 @@ def check_pair(pair: Pair, now: datetime, names: Sequence[str] = ()) -> Facts:
     is, would refuse it whatever authority they trust.
     """
     facts = check_halves(pair, now)
-    check_for_clients(read_certificates(pair.certificate)[0], names)
+    chain = read_certificates(pair.certificate)
+    check_for_clients(chain[0], names)
+    if sum(len(item.public_bytes(serialization.Encoding.DER)) for item in chain) > MOST_CHAIN:
+        raise CertificateError(
+            f"there are {len(chain)} certificates in the chain, more than {MOST_CHAIN} bytes, and clients end such handshakes: "
+            "write the server's own certificate and the intermediate ones only"
+        )
     return facts
 
 

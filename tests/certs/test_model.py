@@ -234,3 +234,13 @@ def test_signature_that_is_too_weak() -> None:
 def test_a_key_is_never_printed() -> None:
     assert "PRIVATE" not in repr(leaf())
     assert "key" not in repr(leaf())
+
+
+def test_a_chain_that_clients_do_not_read_to_its_end() -> None:
+    """For instance a whole bundle of authorities behind the certificate."""
+    pair = leaf()
+    assert refusal(Pair(certificate=pair.certificate * 400, key=pair.key)) == (
+        "there are 400 certificates in the chain, more than 65536 bytes, and clients end such handshakes: "
+        "write the server's own certificate and the intermediate ones only"
+    )
+    assert check_pair(Pair(certificate=pair.certificate + AUTHORITY.certificate * 20, key=pair.key), NOW).subject == "localhost"
