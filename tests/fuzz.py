@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.case_files import CASES, cases
-from webhook.engine import EngineSettings, decide, respond
+from webhook.engine import EngineSettings, decide, respond, undecided
 from webhook.fleet.build import build_fleet
 from webhook.fleet.fleet import Fleet
 from webhook.model.server_version import Server
@@ -113,6 +113,7 @@ def build_target(fleet: Fleet, policies: PolicySet) -> Target:
     events = EventLog(_Sink(target.events), lambda: NOW)  # type: ignore[arg-type]
     engine = Engine(
         decide=partial(decide, settings=EngineSettings()),
+        undecided=partial(undecided, settings=EngineSettings()),
         respond=respond,
         fleet=Held(fleet),
         policies=Held(policies),
