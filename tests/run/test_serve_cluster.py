@@ -70,7 +70,13 @@ async def test_it_is_ready_when_everything_was_read(client: httpx.AsyncClient, p
     verbose = (await client.get("/readyz?verbose")).text
     assert "[+]fleet ok: 1 nodes, 0 devices in 0 pools, Kubernetes 1.36, as of 20" in verbose
     assert "[+]cap ok: none (no ConfigMap guard/fallgate-cap)" in verbose
+
+    async def told() -> bool:
+        return 'fallgate_source_good{source="fleet"} 1.0' in (await client.get("/metrics")).text
+
+    await until(told)
     metrics = (await client.get("/metrics")).text
+    assert 'fallgate_source_loads_total{result="good",source="fleet"} 1.0' in metrics
     assert 'fallgate_watch_up{kind="Node"} 1.0' in metrics
     assert 'fallgate_watch_lists_total{kind="ResourceSlice"} 1.0' in metrics
     assert "node-1" not in metrics

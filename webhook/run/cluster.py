@@ -17,20 +17,24 @@ from webhook.kube.lookups import Lookups
 from webhook.rulekit.policies import ModeCap, PolicySet
 from webhook.server.ports import Clock, Condition, PolicySource
 from webhook.settings import Settings
-from webhook.telemetry import EventLog
+from webhook.telemetry import EventLog, Recorder
 
 #: Where the chart installs by default.
 USUAL_NAMESPACE = "fallgate-system"
+#: Seconds between two looks at how well the cluster is known.
+_LOOK = 1.0
 
 
 class ClusterSource:
     """A FleetSource that reads an API server, and the cap in it."""
 
-    def __init__(self, state: ClusterState, cap: CapWatch | None, clock: Clock) -> None:
+    def __init__(self, state: ClusterState, cap: CapWatch | None, recorder: Recorder, clock: Clock) -> None:
         self.state = state
         self.cap = cap
         self.look_up = Lookups(state)
+        self._recorder = recorder
         self._clock = clock
+        self._good: bool | None = None  # as last told to the recorder
 
     def current(self) -> Fleet | None:
         """The newest snapshot, None before the first complete one."""
@@ -48,12 +52,26 @@ class ClusterSource:
         if self.cap is not None:
             threading.Thread(target=self.cap.run, name="cluster cap", daemon=True).start()
         try:
-            await asyncio.Event().wait()
+            while True:
+                self._record()
+                await asyncio.sleep(_LOOK)
         finally:
             self.state.stop()
             self.look_up.close()
             if self.cap is not None:
                 self.cap.stop()
+
+    def _record(self) -> None:
+        """Tell the recorder when the facts have become good, or too old to be: it counts the changes."""
+        said = {item.name for item in health_of(self.state, self._clock()) if item.state != "failed"}
+        good = "fleet" in said and "fleet-fresh" not in said
+        if good is self._good or (self._good is None and not good):
+            return
+        self._good = good
+        if good:
+            self._recorder.loaded("fleet", self._clock())
+        else:
+            self._recorder.rejected("fleet")
 
 
 class CappedPolicies:
@@ -78,7 +96,9 @@ class CappedPolicies:
         yield from self._policies.conditions()
 
 
-def cluster_source(settings: Settings, policies: PolicySource, *, events: EventLog, clock: Clock) -> ClusterSource:
+def cluster_source(
+    settings: Settings, policies: PolicySource, *, recorder: Recorder, events: EventLog, clock: Clock
+) -> ClusterSource:
     """The source that the settings ask for; nothing is read yet. Raises ClusterError when there is no configuration for it."""
     kube = settings.sources.cluster
     assert kube is not None
@@ -97,7 +117,7 @@ def cluster_source(settings: Settings, policies: PolicySource, *, events: EventL
     )
     namespace = kube.namespace or own_namespace(USUAL_NAMESPACE)
     cap = CapWatch(client, namespace, kube.cap_configmap, events=events, clock=clock) if kube.cap_configmap else None
-    return ClusterSource(state, cap, clock)
+    return ClusterSource(state, cap, recorder, clock)
 
 
 def _condition(item: Health) -> Condition:

@@ -243,7 +243,7 @@ def build_fleet_source(settings: Settings, edges: Edges, policies: Reloaded[Poli
     """Where the facts about the cluster come from."""
     files = settings.sources
     if files.fleet is None:
-        return cluster_source(settings, policies, events=edges.events, clock=clock)
+        return cluster_source(settings, policies, recorder=edges.recorder, events=edges.events, clock=clock)
     return Reloaded("fleet", files.fleet, fleet_loader(files.server), recorder=edges.recorder, events=edges.events, clock=clock)
 
 
