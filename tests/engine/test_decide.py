@@ -295,6 +295,8 @@ def test_an_injection_that_a_user_claims_is_taken_off(use_rules: UseRules, a_rul
     decision = answer(checks("audit"), body=body, phase=phase)
     assert [op["op"] for op in decision.patch] == (["remove"] if patched else [])
     assert answer(body=body, phase=phase).patch == decision.patch
+    said = "the annotation fallgate.dev/injected: nothing was injected into this object"
+    assert decision.audit_annotations.get("taken-off") == (said if patched else None)
 
 
 def test_an_allowed_review_has_code_200_and_no_digest_of_nothing(use_rules: UseRules, a_rule: MakeRule) -> None:

@@ -125,7 +125,12 @@ def test_a_kind_that_may_not_be_read_is_told(run: Callable[..., Result], server:
     server.refusing["nodes"] = 403
     result = run("shapes", *LIVE)
     assert result.exit_code == 2
-    assert result.stderr == "error: GET /api/v1/nodes: 403: nodes is refused\n"
+    assert result.stderr == (
+        "error: GET /api/v1/nodes: 403: nodes is refused\n"
+        "This reads devices, classes, claims, templates, nodes and namespaces of the whole cluster, and your account may not. "
+        "Have a ClusterRoleBinding made for it to the ClusterRole fallgate-reader (docs/cluster.md has its YAML), or use --fleet "
+        "with a folder that somebody who may has written with fallgate dump\n"
+    )
 
 
 def test_options_that_exclude_each_other(run: Callable[..., Result]) -> None:

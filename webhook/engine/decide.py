@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from webhook.engine.annotations import audit_annotations
 from webhook.engine.boundary import not_judged, passes_by
@@ -28,6 +28,10 @@ ALLOW = Decision(allowed=True)
 
 #: The HTTP code of a denial.
 FORBIDDEN = 403
+
+#: The two changes that no policy asks for and no mode holds back, as audit annotations.
+RESTORED: Final = {"restored": "the stored spec of an injected object"}
+TAKEN_OFF: Final = {"taken-off": "the annotation fallgate.dev/injected: nothing was injected into this object"}
 
 
 def decide(
@@ -70,7 +74,7 @@ def _decide(
     if phase == "mutate":
         stored = restore(review)
         if stored:
-            return Decision(allowed=True, patch=stored, audit_annotations={"restored": "the stored spec of an injected object"})
+            return Decision(allowed=True, patch=stored, audit_annotations=RESTORED)
     outcome = Outcome()
     for subject in subjects:
         if not not_judged(review, subject, settings):
@@ -95,6 +99,7 @@ def _mutated(view: View, plan: Plan, settings: EngineSettings, outcome: Outcome)
     forged = strip_forged(view.review, view.policies)
     if forged:
         outcome.patch.extend(forged)
+        outcome.forged = True
         view = patched_view(view, forged)
     return run_mutations(view, plan, settings, outcome)
 
@@ -112,7 +117,10 @@ def _decision(outcome: Outcome, policies: PolicySet, settings: EngineSettings) -
         warnings=warning_lines(judged),
         patch=() if denied else tuple(outcome.patch),
         would_patch=tuple(outcome.would_patch),
-        audit_annotations=audit_annotations(judged, tuple(outcome.would_patch), policies),
+        audit_annotations={
+            **audit_annotations(judged, tuple(outcome.would_patch), policies),
+            **(TAKEN_OFF if outcome.forged and not denied else {}),
+        },
         wanted=tuple(outcome.wanted),
         help=settings.help,
     )

@@ -25,6 +25,8 @@ class Outcome:
     would_patch: list[PatchOp] = field(default_factory=list)
     crashes: list[str] = field(default_factory=list)
     wanted: dict[ObjectRef, None] = field(default_factory=dict)
+    #: Whether `patch` takes off a record of an injection that did not happen, which no rule or mode is asked about.
+    forged: bool = False
 
     @property
     def empty(self) -> bool:

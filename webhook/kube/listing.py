@@ -15,7 +15,13 @@ from webhook.model.tolerant import Json, mapping, sequence, text
 from webhook.model.workload_kinds import WorkloadKind
 
 PAGE = 500
-_REFUSED = (403, 404)
+_FORBIDDEN = 403
+_REFUSED = (_FORBIDDEN, 404)
+_RIGHTS = (
+    "This reads devices, classes, claims, templates, nodes and namespaces of the whole cluster, and your account may not. "
+    "Have a ClusterRoleBinding made for it to the ClusterRole fallgate-reader (docs/cluster.md has its YAML), or use --fleet "
+    "with a folder that somebody who may has written with fallgate dump"
+)
 
 #: Called with what is being listed, and how many objects were seen so far.
 Tell: TypeAlias = Callable[[str, int], None]
@@ -53,6 +59,8 @@ def list_cluster(client: Client, *, workloads: Iterable[WorkloadKind] = (), tell
         try:
             lists.append(_listed(client, source, tell))
         except ApiError as fault:
+            if source.kind.required and fault.status == _FORBIDDEN:
+                raise ClusterError(f"{fault}\n{_RIGHTS}") from fault
             if source.kind.required or fault.status not in _REFUSED:
                 raise
             unknown.append(f"{source.name} cannot be read, so that it is unknown {FEATURES[source.kind.feature]}: {fault}")

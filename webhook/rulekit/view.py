@@ -148,6 +148,11 @@ class View:
         self.want(ref)
         return ref
 
+    def class_is_known_missing(self, name: str) -> bool:
+        """Whether the classes of the cluster are known and there is none of that name, or it was looked up and is not there."""
+        ref = self.missing_class(name)
+        return ref is not None and ("DeviceClass" in self.fleet.observed or ref in self.absent)
+
     def want_classes(self, spec: ClaimSpec | None) -> None:
         """Note every class that `spec` asks for and that the fleet does not have."""
         for request in spec.requests if spec is not None else ():

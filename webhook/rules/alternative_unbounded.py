@@ -1,7 +1,8 @@
 """An alternative that takes any device of a class that holds several models.
 
 Reads:    the selectors of the alternatives of a list, the models of the devices they match; the declared shapes
-Allows:   alternatives with a selector, classes of one model, alternatives all of whose possible shapes are declared
+Allows:   alternatives with a selector, classes of one model or that are not there (`class-missing`), alternatives all of whose
+          possible shapes are declared
 Because:  "any device of the class" is right on the day of writing, when the pool is uniform; later it is a T4 for an A100
 """
 
@@ -27,7 +28,7 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
         declared = judged.declared(view, request)
         for alternative in request.alternatives:
             models = judged.possible(view, request, alternative).models
-            if alternative.selectors or len(models) < 2:
+            if alternative.selectors or len(models) < 2 or view.class_is_known_missing(alternative.device_class):
                 continue
             if declared.present and not judged.uncovered(view, request, alternative, declared):
                 continue

@@ -9,6 +9,9 @@ from webhook.model.meta import read_meta
 from webhook.model.review import Review
 from webhook.telemetry import DecisionRecord, Phase
 
+#: Audit annotations of changes that no rule makes and no mode holds back.
+_ALWAYS = ("restored", "taken-off")
+
 
 def decision_record(
     phase: Phase, review: Review, decision: Decision, policies: str, now: datetime, seconds: float
@@ -31,6 +34,7 @@ def decision_record(
         mode=max((judged.mode for judged in decision.findings), key=MODES.index, default=""),
         findings=tuple(_finding(judged) for judged in decision.findings),
         patch=decision.patch,
+        because=tuple(f"{key}: {decision.audit_annotations[key]}" for key in _ALWAYS if key in decision.audit_annotations),
         would_patch=decision.would_patch,
         wanted=tuple(str(ref) for ref in decision.wanted),
         internal_error=decision.internal_error,

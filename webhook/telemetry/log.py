@@ -24,7 +24,8 @@ Level = Literal["info", "warning", "error"]
 
 
 class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the decision log. `reasons` are `rule/reason`; `mode` is the strictest mode among the findings."""
+    """One line of the decision log. `reasons` are `rule/reason`; `mode` is the strictest mode among the findings;
+    `because` says why of a change that comes from no rule."""
 
     time: datetime
     uid: str
@@ -42,6 +43,7 @@ class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     mode: str = ""
     findings: tuple[dict[str, str], ...] = ()
     patch: tuple[Any, ...] = ()
+    because: tuple[str, ...] = ()
     would_patch: tuple[Any, ...] = ()
     wanted: tuple[str, ...] = ()
     internal_error: str = ""
