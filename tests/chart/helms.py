@@ -26,6 +26,8 @@ CHART = ROOT / "charts" / "fallgate"
 #: What is rendered for, unless a test says otherwise: `helm template` asks no cluster.
 KUBERNETES = "1.37.2"
 RELEASE, NAMESPACE = "fallgate", "fallgate-system"
+#: The one value without a default, for values that do not say it.
+IMAGE: Mapping[str, Any] = {"image": {"repository": "registry.example.com/fallgate"}}
 
 _HELM_3 = Path(__file__).parent / "go" / "helm-3.22.0"
 _HELM_3_PACKAGE = "helm.sh/helm/v3/cmd/helm"
@@ -57,7 +59,7 @@ class Helm:
 
         Order and blank lines are what Helm 3 and Helm 4 differ in.
         """
-        return _template(self.path, yaml.safe_dump(dict(values)), kubernetes, release, str(CHART))
+        return _template(self.path, yaml.safe_dump({**IMAGE, **values}), kubernetes, release, str(CHART))
 
     def notes(self, values: Mapping[str, Any]) -> str:
         """What NOTES.txt says after an install with these values. Raises Refused."""
@@ -68,12 +70,13 @@ class Helm:
             defined = f'{{{{- define "notes" -}}}}\n{notes.read_text()}{{{{- end -}}}}\n'
             notes.with_name("notes.yaml").write_text(f'{defined}notes: {{{{ include "notes" . | toJson }}}}\n')
             notes.unlink()
-            rendered = _template(self.path, yaml.safe_dump(dict(values)), KUBERNETES, RELEASE, str(copy))
+            rendered = _template(self.path, yaml.safe_dump({**IMAGE, **values}), KUBERNETES, RELEASE, str(copy))
         return next(str(document["notes"]) for document in objects(rendered) if "notes" in document)
 
     def lint(self) -> str:
         """What `helm lint --strict` complains about."""
-        ran = _run([self.path, "lint", "--strict", "--quiet", "--kube-version", KUBERNETES, str(CHART)])
+        image = f"image.repository={IMAGE['image']['repository']}"
+        ran = _run([self.path, "lint", "--strict", "--quiet", "--kube-version", KUBERNETES, "--set", image, str(CHART)])
         return "" if ran.returncode == 0 else ran.stdout + ran.stderr
 
 

@@ -16,12 +16,18 @@ THE PANIC BUTTON: one line, in force within a second, without a rollout, and no 
 It caps everything at audit. To end it:
   kubectl -n fallgate-system delete configmap fallgate-cap"""
 
+NETWORK = """\
+The NetworkPolicy lets anybody in on port 8443, and out to any address on 443, 6443, 8443, 16443: it does not know where the API
+server is. Say so with networkPolicy.apiServer.cidrs: where it calls from, and the addresses of
+  kubectl get endpointslices -l kubernetes.io/service-name=kubernetes
+"""
+
 
 def test_a_fresh_install(helm: Helm) -> None:
     assert helm.notes({}) == (
         "Fallgate 0.1.0 is installed as fallgate in fallgate-system.\n"
         "\n"
-        "Mode        audit: everything is recorded, nothing is denied or changed\n"
+        "Mode        audit: everything is recorded, nothing is denied; changed are only forged or re-applied injections\n"
         "Policies    starter, nvidia, amd, intel, google-tpu\n"
         + LOOKED_AT
         + "Never       the namespaces fallgate-system, kube-system\n"
@@ -34,7 +40,7 @@ def test_a_fresh_install(helm: Helm) -> None:
         "  kubectl -n fallgate-system rollout status deployment/fallgate\n"
         "What does it find?\n"
         "  kubectl -n fallgate-system logs -l app.kubernetes.io/instance=fallgate --prefix -f\n"
-        "\n" + PANIC
+        "\n" + NETWORK + "\n" + PANIC
     )
 
 
@@ -53,6 +59,7 @@ def test_production(any_helm: Helm) -> None:
         "Replicas    3"
     )
     assert said.endswith(f"\n\n{PANIC}")
+    assert "NetworkPolicy" not in said  # it knows where the API server is
 
 
 def test_outside(any_helm: Helm) -> None:

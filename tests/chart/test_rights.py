@@ -138,3 +138,18 @@ def test_the_rights_go_to_our_own_account(chart: Rendered) -> None:
         assert binding["roleRef"]["kind"] == kind.removesuffix("Binding")
     for item in chart.all("ServiceAccount"):
         assert item["automountServiceAccountToken"] is False
+
+
+def test_the_guard_is_about_the_account_that_has_the_rights() -> None:
+    """What it lets through is shown on an API server, in tests/cluster/test_guard.py."""
+    chart = rendered("production")
+    spec = chart.one("ValidatingAdmissionPolicy")["spec"]
+    account = chart.one("ServiceAccount")["metadata"]
+    (condition,) = spec["matchConditions"]
+    assert condition["expression"] == f'request.userInfo.username == "system:serviceaccount:{NAMESPACE}:{account["name"]}"'
+    assert spec["failurePolicy"] == "Fail"
+    assert chart.one("ValidatingAdmissionPolicyBinding")["spec"] == {
+        "policyName": chart.one("ValidatingAdmissionPolicy")["metadata"]["name"],
+        "validationActions": ["Deny"],
+    }
+    assert rendered("default").all("ValidatingAdmissionPolicy") == []

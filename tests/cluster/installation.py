@@ -20,6 +20,7 @@ from tests.cluster.processes import free_port
 
 CHART = Path(__file__).parents[2] / "charts" / "fallgate"
 RELEASE, NAMESPACE = "fallgate", "fallgate-system"
+IMAGE = {"image": {"repository": "registry.example.com/fallgate"}}
 
 
 class Installation:
@@ -35,7 +36,7 @@ class Installation:
     def install(self, values: Mapping[str, Any]) -> Said:
         """`helm upgrade --install` with these values; what is mounted follows, as the kubelet sees to it."""
         path = self.folder / "values.yaml"
-        path.write_text(yaml.safe_dump(dict(values), sort_keys=False))
+        path.write_text(yaml.safe_dump({**IMAGE, **values}, sort_keys=False))
         said = self.plane.helm()(
             "upgrade", "--install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace", "-f", str(path), seconds=120
         ).fine()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.chart.helms import CHART, built
+from tests.chart.helms import CHART, IMAGE, built
 from tests.cluster.binaries import ProgramMissing
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Raw, Tool
@@ -57,7 +57,7 @@ def installed(site: Site, helm: Tool) -> ControlPlane:
 
 def upgrade(helm: Tool, values: Raw) -> None:
     """`helm upgrade --install` with these values."""
-    text = yaml.safe_dump(values)
+    text = yaml.safe_dump({**IMAGE, **values})
     helm("upgrade", "--install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace", "-f", "-", stdin=text).fine()
 
 

@@ -128,8 +128,8 @@ def test_a_kind_that_may_not_be_read_is_told(run: Callable[..., Result], server:
     assert result.stderr == (
         "error: GET /api/v1/nodes: 403: nodes is refused\n"
         "This reads devices, classes, claims, templates, nodes and namespaces of the whole cluster, and your account may not. "
-        "Have a ClusterRoleBinding made for it to the ClusterRole fallgate-reader (docs/cluster.md has its YAML), or use --fleet "
-        "with a folder that somebody who may has written with fallgate dump\n"
+        "Have a ClusterRoleBinding made for it to the ClusterRole fallgate-reader (docs/cluster.md has its YAML), or use "
+        "--fleet with a folder that somebody who may has written with fallgate dump\n"
     )
 
 

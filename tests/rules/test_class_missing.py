@@ -37,8 +37,16 @@ kind: ShapeCatalog
 metadata: {name: models}
 spec:
   models:
-  - {name: a, driver: tpu.example.com, deviceClassName: tpu.example.com, selector: 'device.attributes["tpu.example.com"].model == "a"'}
-  - {name: b, driver: tpu.example.com, deviceClassName: tpu.example.com, selector: 'device.attributes["tpu.example.com"].model == "b"'}
+  - name: a
+    driver: tpu.example.com
+    deviceClassName: tpu.example.com
+    selector: device.attributes["tpu.example.com"].model == "a"
+    examples: [{attributes: {model: {string: a}}}]
+  - name: b
+    driver: tpu.example.com
+    deviceClassName: tpu.example.com
+    selector: device.attributes["tpu.example.com"].model == "b"
+    examples: [{attributes: {model: {string: b}}}]
 ---
 apiVersion: fallgate.dev/v1alpha1
 kind: Checks

@@ -18,6 +18,10 @@
 {{- end -}}
 {{- end -}}
 
+{{- if and .Values.deployment.enabled (not .Values.image.repository) -}}
+{{- fail "\n\nimage.repository: there is none. No image of Fallgate is published: build one from the Dockerfile of this tree, push it where your nodes pull from, and write its name without the tag, for instance --set image.repository=registry.example.com/fallgate.\n" -}}
+{{- end -}}
+
 {{- $fails := and (eq .Values.mode "enforce") (eq .Values.webhook.failurePolicy.enforced "Fail") -}}
 {{- if and $fails .Values.deployment.enabled (lt (int .Values.deployment.replicas) 2) -}}
 {{- fail (printf "\n\ndeployment.replicas: %d, with mode: enforce and webhook.failurePolicy.enforced: Fail: whenever that one pod restarts or moves, no claim and no pod with devices can be created where Fallgate enforces. Write deployment.replicas: 2 or more, or webhook.failurePolicy.enforced: Ignore.\n" (int .Values.deployment.replicas)) -}}
