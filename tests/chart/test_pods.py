@@ -101,7 +101,7 @@ def test_everything_selects_the_pods_and_nothing_else(chart: Rendered) -> None:
 
 
 def test_priority() -> None:
-    assert rendered("default").one("PriorityClass")["value"] == 1_000_000  # above what has none, far below what is the system's own
+    assert rendered("default").one("PriorityClass")["value"] == 1_000_000  # above pods without one only
     names = {
         chart.name: chart.one("Deployment")["spec"]["template"]["spec"].get("priorityClassName")
         for chart in every()
