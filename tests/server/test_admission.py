@@ -311,6 +311,7 @@ async def test_decision_log(certificates: Path) -> None:
         allowed=True,
         findings=(Judged(finding=finding, mode="audit", effect="note"),),
         would_patch=({"op": "remove", "path": "/spec"},),
+        audit_annotations={"findings": "x", "taken-off": "a forged annotation"},
     )
     parts = Parts(decider=FixedDecider(decision))
     async with serving(certificates, parts) as served:
@@ -343,6 +344,7 @@ async def test_decision_log(certificates: Path) -> None:
                 "policy": "p@1",
             }
         ],
+        "because": ["taken-off: a forged annotation"],
         "would_patch": [{"op": "remove", "path": "/spec"}],
     }
 
