@@ -84,7 +84,14 @@ HOSTILE = [
     ('int("' + "9" * 9000 + '") == 1', "type conversion error"),
     ('timestamp(0).getHours("' + "a/" * 4000 + '") == 1', "unknown time zone"),
     ('timestamp(0).getHours("../../etc/passwd") == 1', "unknown time zone"),
-    ('timestamp(0).getFullYear("999999999999:00") > 100000', "match"),
+    ('timestamp(0).getFullYear("2562047:47") > 2200', "match"),
+    # Beyond, the scheduler's library goes round in 64 bits.
+    ('timestamp(0).getFullYear("2562047:48") < 1700', "match"),
+    ('timestamp(0).getFullYear("-2562047:48") > 2200', "match"),
+    ('timestamp(0).getFullYear("999999999999:00") > 100000', "no match"),
+    ('timestamp(0).getMinutes("307445734561825861:00") == 0', "match"),
+    ("'%.999999f'.format([1.5]) == ''", "no match"),
+    ('"%s".format([lists.range(50000)]).size() > 1', "match"),
     ('"\ud800" == "\ufffd"', "match"),
     ('"\ud800".matches("a")', "no match"),
     ("\x00", "token recognition error"),
@@ -104,14 +111,36 @@ def test_hostile_text(text: str, expected: str, gpu: Device) -> None:
 
 def test_a_text_that_costs_nothing_has_a_largest_size(gpu: Device) -> None:
     grown = '"A"' + '.replace("", "AAAAAAAAAA")' * 4
-    whole = compile_selector(f"{grown}.size() == 29281")
-    beyond = compile_selector(f'{grown}.replace("", "AAAAAAAAAA").size() == 322101')
+    whole = compile_selector(f'{grown}.replace("", "AAAAAAAAAA").size() == 322101')
+    beyond = compile_selector(f'{grown}.replace("", "AAAAAAAAAA").replace("", "AAAAAAAAAA").size() == 3543121')
     assert isinstance(whole, Selector)
     assert isinstance(beyond, Selector)
-    assert (whole.max_cost, whole.cost(gpu)) == (590, (Verdict.MATCH, 590))
+    assert (whole.max_cost, whole.cost(gpu)) == (6447, (Verdict.MATCH, 6447))
     # Kubernetes makes the second one too, and says "match".
-    assert beyond.max_cost == 6447
+    assert beyond.max_cost == 70868
     assert beyond.against(gpu) == CelError(LIMIT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"A"' + '.replace("", "AAAAAAAAAA")' * 6 + '.contains("b")',
+        '"\U0001f600"' + '.replace("", "\U0001f600\U0001f600\U0001f600\U0001f600\U0001f600")' * 8 + ".size() == 1",
+        "'%.1999990f'.format([1.5]) == ''",
+        '"%s".format([[lists.range(70000), lists.range(70000)]]) == ""',
+    ],
+)
+def test_texts_that_cost_nothing_take_bounded_memory_and_steps(text: str, gpu: Device) -> None:
+    """docs/cel.md: 32 MiB for texts that `replace` and `format` make, and their time counts."""
+    selector = compile_selector(text)
+    assert isinstance(selector, Selector)
+    tracemalloc.start()
+    try:
+        selector.against(gpu)
+        assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert selector.tried(gpu, 1_000_000)[1] >= 1_000
 
 
 def test_a_deep_stack_of_the_caller_is_no_trouble(gpu: Device) -> None:

@@ -25,11 +25,12 @@ from webhook.cel.values import (
     UInt,
     key_value,
     limit_exceeded,
+    take,
     type_name,
 )
 
 _PRECISION = 6
-_MAX_PRECISION = 100_000
+_LETTERS_PER_STEP = 4
 _MAX_DEPTH = 100
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _CLAUSE = re.compile(r"(?:\.([0-9]*))?(.?)", re.DOTALL)
@@ -89,14 +90,12 @@ def _clause(text: str, position: int) -> tuple[str, int | None, int]:
     if digits == "":
         raise ValueError(f'{trouble}error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax')
     precision = int(digits[:9]) if digits is not None else None
-    if precision is not None and precision > _MAX_PRECISION:
-        raise limit_exceeded()
     if letter not in ALLOWED:
         raise ValueError(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
     return letter, precision, match.end()
 
 
-def _format(text: str, values: list[Any]) -> str:
+def _format(frame: list[Any], text: str, values: list[Any]) -> str:
     length = len(text)
 
     def clause(index: int, letter: str, precision: int | None) -> str:
@@ -105,6 +104,7 @@ def _format(text: str, values: list[Any]) -> str:
         length += len(piece)
         if length > MAX_UNCHARGED:
             raise limit_exceeded()
+        take(frame, len(piece) // _LETTERS_PER_STEP)  # nobody charges a cost for what comes out
         return piece
 
     try:
@@ -128,6 +128,8 @@ def _format_clause(value: Any, letter: str, precision: int | None) -> str:
 
 
 def _decimal(number: float, letter: str, precision: int) -> str:
+    if precision > MAX_UNCHARGED:
+        raise limit_exceeded()
     if not math.isfinite(number):
         text = "NaN" if math.isnan(number) else "∞" if number > 0 else "-∞"
         return text.rjust(precision) if letter == "e" else text
@@ -235,5 +237,10 @@ def _escaped(character: str) -> str:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("format", (Overload("string_format", (STRING, list_of(DYN)), STRING, _format, member=True),), grows=True),
+    Function(
+        "format",
+        (Overload("string_format", (STRING, list_of(DYN)), STRING, _format, member=True),),
+        grows=True,
+        takes_frame=True,
+    ),
 )

@@ -50,7 +50,7 @@ _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_B, _A)
 MAX_ELEMENTS = 1_000_000  # of a list that an expression makes
 MAX_LENGTH = 10_000_000  # of a string that its length is charged for: the scheduler stops before that
-MAX_UNCHARGED = 200_000  # of any other string
+MAX_UNCHARGED = 2_000_000  # of any other string
 
 # Go types that answer any call themselves: their errors do not name the function.
 RECEIVERS: set[type] = {str, Timestamp, Duration}

@@ -8,9 +8,10 @@ from typing import Any
 from webhook.cel.library.operators import MAX_ELEMENTS, MAX_LENGTH, MAX_UNCHARGED
 from webhook.cel.library.table import Function, Overload
 from webhook.cel.types import BOOL, INT, STRING, Type, list_of
-from webhook.cel.values import EvaluationError, limit_exceeded, no_such_overload
+from webhook.cel.values import EvaluationError, limit_exceeded, no_such_overload, take
 
 _STRINGS = list_of(STRING)
+_LETTERS_PER_STEP = 500
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 _GO_SPACE = (
@@ -80,11 +81,13 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
     return text[start:last]
 
 
-def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+def _replace(frame: list[Any], text: str, old: str, new: str, limit: int = -1) -> str:
     count = len(text) + 1 if not old else text.count(old)
     count = count if limit < 0 else min(count, limit)
-    if len(text) + count * len(new) > max(len(text), MAX_UNCHARGED):
+    length = len(text) + count * len(new)
+    if length > max(len(text), MAX_UNCHARGED):
         raise limit_exceeded()
+    take(frame, length // _LETTERS_PER_STEP)  # nobody charges a cost for what comes out
     return text.replace(old, new, count)
 
 
@@ -116,12 +119,18 @@ def _quote(text: str) -> str:
 # indexOf and lastIndexOf get the frame because those of lists do.
 
 
-def _member(name: str, *signatures: tuple[tuple[Type, ...], Type], call: Callable[..., Any], grows: bool = False) -> Function:
+def _member(
+    name: str,
+    *signatures: tuple[tuple[Type, ...], Type],
+    call: Callable[..., Any],
+    grows: bool = False,
+    takes_frame: bool = False,
+) -> Function:
     overloads = tuple(
         Overload("_".join((name, *(type_.name for type_ in params))), params, result, call, member=True)
         for params, result in signatures
     )
-    return Function(name, overloads, grows=grows)
+    return Function(name, overloads, grows=grows, takes_frame=takes_frame)
 
 
 def _test(name: str, id_: str, test: Callable[[str, str], bool]) -> Function:
@@ -142,7 +151,7 @@ FUNCTIONS: tuple[Function, ...] = (
     _member("upperAscii", ((_S,), _S), call=lambda text: text.translate(_UPPER)),
     _member("trim", ((_S,), _S), call=lambda text: text.strip(_GO_SPACE)),
     _member("substring", ((_S, _I), _S), ((_S, _I, _I), _S), call=_substring),
-    _member("replace", ((_S, _S, _S), _S), ((_S, _S, _S, _I), _S), call=_replace, grows=True),
+    _member("replace", ((_S, _S, _S), _S), ((_S, _S, _S, _I), _S), call=_replace, grows=True, takes_frame=True),
     _member("split", ((_S, _S), _STRINGS), ((_S, _S, _I), _STRINGS), call=_split, grows=True),
     _member("join", ((_STRINGS,), _S), ((_STRINGS, _S), _S), call=_join, grows=True),
     Function("strings.quote", (Overload("strings_quote", (_S,), _S, _quote),), grows=True),

@@ -142,7 +142,14 @@ def _zone_offset(zone: str, seconds: int) -> int:
 def _numeric_offset(zone: str) -> int:
     hours_text, _, minutes_text = zone.partition(":")
     hours, minutes = (_atoi(text) for text in (hours_text, minutes_text))
-    return (hours * 60 - minutes if zone[0] == "-" else hours * 60 + minutes) * 60
+    ahead = hours * 60 - minutes if zone[0] == "-" else hours * 60 + minutes
+    nanos = _wrapped(_wrapped(ahead) * 60 * _SECOND)
+    return nanos // _SECOND if nanos >= 0 else -(-nanos // _SECOND)
+
+
+def _wrapped(number: int) -> int:
+    """A number as Go's int64 holds it, in which the library works out offsets without looking for an overflow."""
+    return (number - INT_MIN) % 2**64 + INT_MIN
 
 
 def _atoi(text: str) -> int:
