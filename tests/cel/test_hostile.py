@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import tracemalloc
+from collections.abc import Callable
 from time import process_time
 
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webhook.cel import (
+    BOOL,
     DYN,
     CelError,
+    CompileProblem,
     Expression,
     Selector,
     Verdict,
@@ -143,14 +146,48 @@ def test_texts_that_cost_nothing_take_bounded_memory_and_steps(text: str, gpu: D
     assert selector.tried(gpu, 1_000_000)[1] >= 1_000
 
 
-def test_a_deep_stack_of_the_caller_is_no_trouble(gpu: Device) -> None:
-    def below(frames: int) -> object:
-        if frames:
-            return below(frames - 1)
-        selector = compile_selector("".join(f"[1].exists(w{index}, " for index in range(100)) + "true" + ")" * 100)
+def from_below(frames: int, ask: Callable[[], object]) -> object:
+    """What is answered to a caller that many frames deep."""
+    return from_below(frames - 1, ask) if frames else ask()
+
+
+@pytest.mark.parametrize("frames", [0, 300])
+def test_a_deep_stack_of_the_caller_makes_no_difference(frames: int, gpu: Device) -> None:
+    nested = "".join(f"[{frames}].exists(w{index}, " for index in range(100)) + "true" + ")" * 100
+
+    def ask() -> object:
+        selector = compile_selector(nested)
         return selector.against(gpu) if isinstance(selector, Selector) else selector[0].message
 
-    assert below(900) in ("expression is nested too deeply", Verdict.MATCH)
+    assert from_below(frames, ask) is Verdict.MATCH
+
+
+@pytest.mark.parametrize("frames", [0, 300])
+@pytest.mark.parametrize(("depth", "expected"), [(110, True), (170, "expression is nested too deeply")])
+def test_so_it_is_for_expressions_of_policies(frames: int, depth: int, expected: object) -> None:
+    nested = f"b ? {frames + depth} == 1 : " * depth + "true"
+
+    def ask() -> object:
+        found = compile_expression(nested, variables={"b": BOOL}, result="bool")
+        return found.evaluate({"b": False}) if isinstance(found, Expression) else found[0].message
+
+    assert from_below(frames, ask) == expected
+
+
+def test_a_caller_without_a_stack_is_told_so_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "[1].exists(x, x == 1) || true == false"
+
+    def out_of_stack(*_: object) -> None:
+        raise RecursionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("webhook.cel.selector.check", out_of_stack)
+        patched.setattr("webhook.cel.expression.check", out_of_stack)
+        refused = (CompileProblem("expression is nested too deeply", 1, 1),)
+        assert compile_selector(text) == refused
+        assert compile_expression(text, variables={}, result="bool") == refused
+    assert isinstance(compile_selector(text), Selector)
+    assert isinstance(compile_expression(text, variables={}, result="bool"), Expression)
 
 
 def test_one_selector_in_many_threads(gpu: Device) -> None:

@@ -1,7 +1,8 @@
 """CEL as Kubernetes' Dynamic Resource Allocation speaks it: selectors of devices, and the policies' own expressions.
 
 The public seam is what this file names. A small compiler stands behind it: frontend (text to tree), checker (types),
-validators, closures (tree to closures), and the function table in `library`. Nothing here does I/O or reads a clock.
+validators, the function table in `library`, and two back ends: closures (fast), and the counted program in `cost` (the
+scheduler's exact costs and quirks); selector.py chooses. Nothing here does I/O or reads a clock.
 """
 
 from __future__ import annotations

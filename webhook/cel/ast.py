@@ -2,7 +2,7 @@
 
 Nodes are compared by identity, so that later stages can note things about a node in a dict. Every node knows its place
 in the text and the depth of its tree. What the text may nest is the front end's business; macros make trees deeper still,
-so no later stage may recurse from node to node.
+so later stages do not recurse from node to node; closures.py alone does, on trees up to its DEEPEST.
 """
 
 from __future__ import annotations

@@ -32,6 +32,9 @@ from webhook.cel.values import (
     no_such_overload,
 )
 
+#: The deepest tree that is made into closures: making them, and running them, goes down the tree on Python's stack.
+DEEPEST = 120
+
 
 class Roots(Protocol):
     """How an environment gives access to its variables."""

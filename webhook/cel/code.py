@@ -1,7 +1,7 @@
 """What the compiler makes of a node: a closure over a frame, or a constant.
 
-A frame is a flat list: what the expression is about, the steps left, then one slot per local variable. A closure never
-keeps anything between calls, so one compiled expression may run in many threads at once.
+A frame is a flat list: what the expression is about, the steps left, then one slot per local variable. A closure keeps
+nothing of a call but which overload took which types (calls.py), so one compiled expression may run in many threads at once.
 """
 
 from __future__ import annotations

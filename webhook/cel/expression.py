@@ -14,7 +14,7 @@ from typing import Literal as Choice
 
 from webhook.cel.ast import Node
 from webhook.cel.checker import check
-from webhook.cel.closures import Compiler
+from webhook.cel.closures import DEEPEST, Compiler
 from webhook.cel.code import MAX_STEPS, ROOT, Closure, Frame
 from webhook.cel.cost import LIMIT
 from webhook.cel.cost.estimate import estimate
@@ -23,7 +23,7 @@ from webhook.cel.device import Lookup, Path, attribute_map, capacity_map, capaci
 from webhook.cel.environment import Environment
 from webhook.cel.frontend import parse
 from webhook.cel.hints import for_result
-from webhook.cel.problems import CompileProblem, ExpressionError, too_costly
+from webhook.cel.problems import TOO_DEEP, CompileProblem, ExpressionError, too_costly
 from webhook.cel.syntax_hints import with_names
 from webhook.cel.types import (
     BOOL,
@@ -82,7 +82,10 @@ def compile_expression(
     `sizes` says how large the variables and their parts can be; what it does not say may be as large as can be. Where nothing
     is said of any variable, costs are not judged. Never raises. Both outcomes are remembered.
     """
-    return _compile_cached(text, _Variables(variables, sizes), result)
+    try:
+        return _compile_cached(text, _Variables(variables, sizes), result)
+    except RecursionError:  # the caller has used up the stack: this says nothing of the text, and is not remembered
+        return (CompileProblem(TOO_DEEP, 1, 1),)
 
 
 class _Variables:
@@ -114,10 +117,12 @@ def _compile_cached(text: str, declared: _Variables, result: ResultType) -> Expr
         return _compile(text, declared, result)
     except ExpressionError as error:
         return with_names(error.problems, text, frozenset(declared.variables))
-    except (RecursionError, TypeTooLargeError):
-        return (CompileProblem("expression is nested too deeply", 1, 1),)
+    except TypeTooLargeError:
+        return (CompileProblem(TOO_DEEP, 1, 1),)
     except AbortedError as error:
         return (CompileProblem(error.message, 1, 1),)
+    except RecursionError:
+        raise
     except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
         return (CompileProblem(f"internal error: {type(error).__name__}", 1, 1),)
 
@@ -134,6 +139,8 @@ def _compile(text: str, declared: _Variables, result: ResultType) -> Expression:
     most = estimate(checked).most if declared.sizes else 0
     if most > LIMIT:
         raise ExpressionError(too_costly(most))
+    if checked.tree.depth > DEEPEST:
+        raise ExpressionError(CompileProblem(TOO_DEEP, 1, 1))
     compiler = Compiler(checked, _VariableRoots(variables))
     code = compiler.compile(checked.tree)
     return Expression(text, code.run, python_result, (None,) * (compiler.slots - 2))

@@ -22,6 +22,7 @@ _ENDLESS = (
     "guard an attribute with has() and use it itself"
 )
 
+TOO_DEEP = "expression is nested too deeply"
 #: Longer names are no misspelt ones, and looking for their like would take long.
 _LONGEST_NAME = 64
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from webhook.cel.checked import Checked
 from webhook.cel.checker import check
-from webhook.cel.closures import Compiler
+from webhook.cel.closures import DEEPEST, Compiler
 from webhook.cel.code import MAX_STEPS, Closure, Frame
 from webhook.cel.cost import LIMIT
 from webhook.cel.cost.estimate import estimate
@@ -22,7 +22,7 @@ from webhook.cel.dialect import DEVICE, NEWEST, Dialect, dialect_of, environment
 from webhook.cel.folds import weight
 from webhook.cel.frontend import parse
 from webhook.cel.hints import for_result
-from webhook.cel.problems import CompileProblem, ExpressionError, too_costly
+from webhook.cel.problems import TOO_DEEP, CompileProblem, ExpressionError, too_costly
 from webhook.cel.quirks import needs_the_count
 from webhook.cel.references import Reference, references_of
 from webhook.cel.syntax_hints import with_names
@@ -48,7 +48,6 @@ _CACHED_SELECTORS = 2_048
 _CACHED_LONG_SELECTORS = 64  # of 10 KiB each takes some 200 KiB when it is compiled
 _LONG = 1_000
 _CACHED_PROGRAMS = 64
-_DEEPEST_CLOSURES = 120  # deeper trees are evaluated by their plan, which needs no stack
 _STEPS_PER_COST = 4  # what a counted evaluation takes for each unit of cost, in the time of closures' steps
 _CLOSELY = 1_000  # what may cost more is counted unit by unit where its time is limited: closures count only their loops
 _COST_PER_STEP = 16
@@ -203,7 +202,10 @@ def compile_selector(text: str, *, minor: int = NEWEST, gates: Collection[str] =
     take 3 KiB each, and 64 long ones.
     """
     remembered = _compiled if len(text) <= _LONG else _compiled_long
-    return remembered(text, dialect_of(minor, gates))
+    try:
+        return remembered(text, dialect_of(minor, gates))
+    except RecursionError:  # the caller has used up the stack: this says nothing of the text, and is not remembered
+        return (CompileProblem(TOO_DEEP, 1, 1),)
 
 
 def _compile_safely(text: str, dialect: Dialect) -> Selector | tuple[CompileProblem, ...]:
@@ -211,10 +213,12 @@ def _compile_safely(text: str, dialect: Dialect) -> Selector | tuple[CompileProb
         return _compile(text, dialect)
     except ExpressionError as error:
         return with_names(error.problems, text, frozenset({DEVICE}))
-    except (RecursionError, TypeTooLargeError):
-        return (CompileProblem("expression is nested too deeply", 1, 1),)
+    except TypeTooLargeError:
+        return (CompileProblem(TOO_DEEP, 1, 1),)
     except AbortedError as error:
         return (CompileProblem(error.message, 1, 1),)
+    except RecursionError:
+        raise
     except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
         return (CompileProblem(_internal_error(error).message, 1, 1),)
 
@@ -228,7 +232,7 @@ def _compile(text: str, dialect: Dialect) -> Selector:
     max_cost = estimate(checked).most
     references = references_of(checked)
     steps = weight(checked.tree) + min(max_cost, _CLOSELY) // _COST_PER_STEP
-    if max_cost > LIMIT or checked.tree.depth > _DEEPEST_CLOSURES or needs_the_count(checked):
+    if max_cost > LIMIT or checked.tree.depth > DEEPEST or needs_the_count(checked):
         _program(text, dialect)  # what cannot be planned is a compile error
         return Selector(text, references, max_cost, dialect, steps, None, ())
     compiler = Compiler(checked, DeviceRoots())
