@@ -7,7 +7,7 @@ What is added:
 3. While the server drains, every answer says `Connection: close`; a request that is half read then is still answered.
 4. Broken HTTP gets a Status object and is counted, not logged line by line.
 5. Where client certificates are expected, a client without the right one gets 403 for everything but probes.
-6. Headers that do not end are cut off, before they fill the memory of a process that has not even seen who sends them.
+6. Headers that do not end, before a body or behind it, are cut off, before they fill the memory of a process that has not even seen who sends them.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ class Connection(HttpToolsProtocol):
         self.read_timer: asyncio.TimerHandle | None = None
         #: Bytes of headers that have come and have not ended yet.
         self.header_bytes = 0
+        #: Whether the bytes that came last brought some of a body.
+        self.body_came = False
         #: Why this client may ask for probes only, "" when it may ask for everything.
         self.client_fault = ""
 
@@ -82,10 +84,15 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse, then see whether the client still owes us something."""
+        self.body_came = False
         super().data_received(data)
-        self.header_bytes = self.header_bytes + len(data) if self.reading == "headers" else 0
+        # What comes behind the last chunk of a body are headers, too.
+        self.header_bytes = self.header_bytes + len(data) if self.reading and not self.body_came else 0
         if self.header_bytes > MOST_HEADERS and not self.transport.is_closing():
             self.traffic.refused("http")
+            if (answering := self.answering) is not None:
+                answering.disconnected = True
+                answering.message_event.set()
             self._answer_and_close(431, f"the headers are larger than {MOST_HEADERS} bytes")
             return
         # Bytes between two requests that begin none have switched off the keep-alive timer: ours takes over.
@@ -106,6 +113,11 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         if self.traffic.draining:
             self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self.body_came = True
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """The request is complete."""
