@@ -62,7 +62,7 @@ def clients_from(path: Path | None) -> Callable[[], bytes]:
         return no_clients
 
     def read() -> bytes:
-        clients = path.read_bytes()
+        clients = _content(path)
         if not read_authorities(clients):
             raise CertificateError(f"{path}: there is no certificate of an authority in it, so no client could be verified")
         return clients
@@ -74,9 +74,16 @@ def from_files(certificate: Path, key: Path, clients: Callable[[], bytes] = no_c
     """The pair in two files."""
 
     def read() -> Material:
-        return Material(pair=Pair(certificate=certificate.read_bytes(), key=key.read_bytes()), clients=clients())
+        return Material(pair=Pair(certificate=_content(certificate), key=_content(key)), clients=clients())
 
     return read
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file. Raises OSError; CertificateError for a pipe or device, whose end might never come."""
+    if not path.is_file() and path.exists():
+        raise CertificateError(f"{path} is no regular file")
+    return path.read_bytes()
 
 
 class Reloader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from datetime import timedelta
 from pathlib import Path
@@ -141,3 +142,14 @@ def test_from_ecdsa_to_rsa_and_back(tmp_path: Path) -> None:
         seen.append(served(found, trust))
     assert kinds == ["ECDSA secp256r1", "RSA 2048", "ECDSA secp256r1"]
     assert len(set(seen)) == 3
+
+
+def test_a_pipe_is_no_pair_and_is_not_waited_for(tmp_path: Path) -> None:
+    issue_into(tmp_path, ["localhost"], now=NOW)
+    found = reloader(tmp_path)
+    found.poll(NOW)
+    (tmp_path / "tls.crt").unlink()
+    os.mkfifo(tmp_path / "tls.crt")
+    outcome = found.poll(NOW)
+    assert (outcome.kind, outcome.message) == ("refused", f"{tmp_path}/tls.crt is no regular file")
+    assert found.facts is not None
