@@ -101,7 +101,17 @@ HINTS = [
     ('device.attributes["d"].x == True', "write true"),
     ("TRUE", "write true"),
     ('device.driver == "a";', "an expression has no semicolon: leave it out"),
-    ("x == 1", 'a text needs quotes: write "x"'),
+    (
+        "x == 1",
+        'an attribute is device.attributes["gpu.example.com"].x with its driver\'s name, a capacity device.capacity[...]; '
+        'a text needs quotes: "x"',
+    ),
+    (
+        'productName == "NVIDIA A40"',
+        'an attribute is device.attributes["gpu.example.com"].productName with its driver\'s name, '
+        'a capacity device.capacity[...]; a text needs quotes: "productName"',
+    ),
+    ("1 == x", 'a text needs quotes: write "x"'),
     ('attributes["d"].x == 1', "write device.attributes"),
     ("$x", "write variables by their plain names"),
     (

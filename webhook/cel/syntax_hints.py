@@ -41,6 +41,7 @@ _NO_PARTS: Final = "unexpected failed resolution of 'kubernetes.Quantity'"
 _DOTTED: Final = re.compile(r"\bdevice\.capacity\.((?:[\w-]+\.){2,}[\w-]+)")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _WORD_BEFORE: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*$")
+_IS_COMPARED: Final = re.compile(r"\s*(?:[=!]=|[<>]=?|in\b)")
 _BARE_TEXT: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z0-9][\w-]*)*")
 
 
@@ -142,4 +143,9 @@ def for_name(line: str, column: int, name: str, variables: frozenset[str]) -> st
     bare = _BARE_TEXT.match(line, column - 1)
     if bare is None or line[bare.end() : bare.end() + 1] in ("(", "["):
         return ""
+    if "device" in variables and "." not in bare[0] and _IS_COMPARED.match(line, bare.end()):
+        return (
+            f'an attribute is device.attributes["gpu.example.com"].{bare[0]} with its driver\'s name, '
+            f'a capacity device.capacity[...]; a text needs quotes: "{bare[0]}"'
+        )
     return f'a text needs quotes: write "{bare[0]}"'

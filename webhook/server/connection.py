@@ -7,7 +7,8 @@ What is added:
 3. While the server drains, every answer says `Connection: close`; a request that is half read then is still answered.
 4. Broken HTTP gets a Status object and is counted, not logged line by line.
 5. Where client certificates are expected, a client without the right one gets 403 for everything but probes.
-6. Headers that do not end, before a body or behind it, are cut off, before they fill the memory of a process that has not even seen who sends them.
+6. Headers that do not end, in front of a body or behind it, are cut off, before they fill the memory of a process that has not
+   even seen who sends them.
 """
 
 from __future__ import annotations

@@ -23,6 +23,18 @@ _ATTRIBUTE_KINDS: Final = frozenset({"string", "int", "bool", "version", "string
 _CAPACITY_KEYS: Final = frozenset({"value"})
 _NO_KEY: Final = "no such key: "
 _NO_OVERLOAD: Final = "no such overload"
+#: Parts of messages that say what is wrong by themselves, and what to write instead.
+_REMEDIES: Final = (
+    ("quantities must match", 'write an amount as Kubernetes does: quantity("40Gi"), quantity("40G")'),
+    ("Major.Minor.Patch", 'a version has three numbers: semver("8.0.0")'),
+    ("could not be converted to bool", 'a selector is true or false: compare what it reads, as in == "gpu" or > 3'),
+    (
+        "unsupported attribute value",
+        "the selector is not at fault: this server knows no attributes that are lists, and errs on every such device",
+    ),
+    ("index out of bounds", "guard the index with size()"),
+)
+_USUAL_REMEDY: Final = "compare values of one type, and guard what a device may not have with has() or .?"
 #: Names that are listed.
 _LISTED: Final = 12
 
@@ -57,7 +69,7 @@ def hint(error: DeviceError) -> str:
     """What to write instead, for the error `error` raised on its device; never ""."""
     missing = missing_key(error)
     if not missing:
-        return "compare values of one type, and guard what a device may not have with has() or .?"
+        return next((remedy for part, remedy in _REMEDIES if part in error.message), _USUAL_REMEDY)
     device = error.device
     for domain in sorted({name.rpartition("/")[0] for name in device.attributes} | {device.driver}):
         dotted = re.search(rf"\bdevice\.attributes\.{re.escape(domain)}\.(\w+)", error.expression)
