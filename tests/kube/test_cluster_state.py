@@ -268,6 +268,7 @@ def test_what_may_not_be_read_is_unknown_and_not_empty(
     until(reader.state.current)
     assert "Pod" not in reader.fleet.observed
     assert reader.health()["fleet"].state == "ok"
+    until(lambda: "fleet-pods" in reader.health())  # the next attempt may be under way
     assert reader.health()["fleet-pods"] == Health(
         name="fleet-pods",
         state="degraded",
