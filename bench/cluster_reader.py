@@ -58,7 +58,7 @@ def _memory() -> int:
 
 
 def _now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251
+    return datetime.now(UTC)  # noqa: TID251 - the age of what is read is measured by the real clock
 
 
 if __name__ == "__main__":

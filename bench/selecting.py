@@ -83,6 +83,7 @@ def measure(rounds: int) -> str:
 def by_hand(device: Device) -> bool:
     """The headline selector as one would write it in Python. Raises KeyError where it raises a CEL error."""
     product = device.attributes[f"{DRIVER}/productName"].value
+    # What the product is, is not tested: that would be timed.
     return "H100" in product and cached_quantity(device.capacity[f"{DRIVER}/memory"]).compare(_FORTY) >= 0  # type: ignore[operator]
 
 

@@ -30,6 +30,3 @@ class ObjectStore(Protocol):
 
         Raises Conflict when it has another one, else StoreError.
         """
-
-    def patch_json(self, path: str, ops: list[Object]) -> Object:
-        """Apply a JSON patch (RFC 6902) to the object at `path`; gives it as stored. Raises Conflict, else StoreError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ import yaml
 
 from tests.build import Raw, namespace
 from tests.harness import review_of
-from webhook.fleet.build import build_fleet, with_objects
+from webhook.fleet.build import with_objects
 from webhook.fleet.fleet import Fleet
 from webhook.model.claim import Claim, ClaimTemplate
 from webhook.policyfile import parse_policies
@@ -88,8 +88,3 @@ def occasion_of(body: Raw, fleet: Fleet, policy_set: PolicySet) -> Occasion:
 def in_tier(fleet: Fleet, *objects: Raw, labels: Mapping[str, str] | None = None) -> Fleet:
     """`fleet` with `objects`, and with namespace team-a in tier dev."""
     return with_objects(fleet, [namespace(labels={"fallgate.dev/tier": "dev", **(labels or {})}), *objects], namespace="team-a")
-
-
-def empty_fleet(objects: Iterable[Raw] = ()) -> Fleet:
-    """Nothing known but these objects."""
-    return build_fleet(objects, namespace="team-a")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.cel import BOOL, STRING, CompileProblem, Selector, compile_expression, compile_selector, excerpt
+from webhook.cel import BOOL, STRING, CompileProblem, Expression, Selector, compile_expression, compile_selector, excerpt
 
 HINTS = [
     ('device.driver = "a"', "write == to compare"),
@@ -161,8 +161,9 @@ def test_hint(text: str, hint: str) -> None:
     ],
 )
 def test_hints_of_policies(text: str, hint: str) -> None:
-    (problem,) = compile_expression(text, variables={"tier": STRING, "ready": BOOL}, result="bool")  # type: ignore[misc]
-    assert problem.hint == hint
+    found = compile_expression(text, variables={"tier": STRING, "ready": BOOL}, result="bool")
+    assert not isinstance(found, Expression)
+    assert [problem.hint for problem in found] == [hint]
 
 
 @pytest.mark.parametrize(

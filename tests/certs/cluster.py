@@ -57,9 +57,6 @@ class MemoryStore:
             raise Conflict(f"{path} has changed")
         return self._store("update", path, body)
 
-    def patch_json(self, path: str, ops: list[Object]) -> Object:
-        raise NotImplementedError
-
     def put(self, path: str, body: Object) -> None:
         """Write as somebody else does, whatever is there."""
         self._store("", path, body)

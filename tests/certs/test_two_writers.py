@@ -77,9 +77,6 @@ class Interrupted:
         self.turn()
         return self.store.update(path, body)
 
-    def patch_json(self, path: str, ops: list[Object]) -> Object:
-        raise NotImplementedError
-
 
 class Watch:
     """Looks at every write. `since` is how long each authority has been in every caBundle."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -71,9 +71,3 @@ def _fits(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     is_one = labels.get(term["key"]) in term["values"]
     assert term["operator"] in ("In", "NotIn")
     return is_one if term["operator"] == "In" else not is_one
-
-
-def pod_specs(item: Rendered) -> Iterator[Json]:
-    """The pods that would run."""
-    for deployment in item.all("Deployment"):
-        yield deployment["spec"]["template"]["spec"]

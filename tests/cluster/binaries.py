@@ -164,8 +164,10 @@ def _alone(lock: Path) -> Iterator[None]:
 
 
 def _say(line: str) -> None:
-    sys.__stderr__.write(f"{line}\n")  # type: ignore[union-attr]  # past pytest's capture: whoever waits minutes wants to know why
-    sys.__stderr__.flush()  # type: ignore[union-attr]
+    # Past pytest's capture: whoever waits minutes wants to know why.
+    if sys.__stderr__ is not None:
+        sys.__stderr__.write(f"{line}\n")
+        sys.__stderr__.flush()
 
 
 def main() -> None:

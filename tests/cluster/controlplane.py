@@ -95,10 +95,6 @@ class ControlPlane:
         """kubectl as that person: admin, ada, scheduler or controllers."""
         return Kubectl(self.programs.path("kubectl"), self.folder / f"{person}.kubeconfig", self.folder)
 
-    def kubectl_with(self, token: str, name: str) -> Kubectl:
-        """kubectl with a token, for instance of a ServiceAccount."""
-        return Kubectl(self.programs.path("kubectl"), self.kubeconfig(name, token), self.folder)
-
     def helm(self) -> Tool:
         """helm as the administrator."""
         return Tool(self.programs.path("helm"), self.folder / "admin.kubeconfig", self.folder)

@@ -160,12 +160,12 @@ def test_the_store_of_certificates(server: ApiServer, client: Client) -> None:
         store.create("/api/v1/namespaces/ns/secrets", secret)
     server.refusing["secrets"] = 403
     with pytest.raises(StoreError) as refused:
-        store.patch_json("/api/v1/namespaces/ns/secrets/s", [{"op": "remove", "path": "/data"}])
-    assert str(refused.value) == "PATCH /api/v1/namespaces/ns/secrets/s: 403: secrets is refused"
+        store.update("/api/v1/namespaces/ns/secrets/s", found)
+    assert str(refused.value) == "PUT /api/v1/namespaces/ns/secrets/s: 403: secrets is refused"
     assert [(asked.method, asked.headers["content-type"]) for asked in server.asked[-3:]] == [
         ("PUT", "application/json"),
         ("POST", "application/json"),
-        ("PATCH", "application/json-patch+json"),
+        ("PUT", "application/json"),
     ]
     with pytest.raises(StoreError):
         store.get("/api/v1/namespaces/ns/secrets/s")

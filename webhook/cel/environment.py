@@ -33,7 +33,6 @@ from webhook.cel.types import (
     map_of,
     optional_of,
 )
-from webhook.cel.values import TypeValue
 
 _TYPES = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, TYPE, UINT, IP, CIDR, EMPTY)
 
@@ -66,8 +65,3 @@ class Environment:
         if name == "list" and self.before_37:
             return None
         return MESSAGES.get(name) or NEVER_MADE.get(name)
-
-    def type_value(self, name: str) -> TypeValue | None:
-        """The type that a name stands for, if it stands for one."""
-        type_ = TYPE_NAMES.get(name)
-        return TypeValue(type_.name) if type_ is not None else None

@@ -24,7 +24,6 @@ from webhook.cel.values import (
 
 _NODES_PER_STEP = 8
 
-Bind: TypeAlias = Callable[[Frame, Any], None]
 Turns: TypeAlias = Callable[[Frame], Iterator[None]]
 
 

@@ -70,8 +70,13 @@ class BitNames:
         return names if self._ordered else iter(sorted(names))
 
     def _in_order_of_bits(self, found: BitSet) -> Iterator[str]:
-        digits = bin(found)[:1:-1]
-        bit = digits.find("1")
-        while bit >= 0:
-            yield self._at[bit]
-            bit = digits.find("1", bit + 1)
+        return (self._at[bit] for bit in indexes(found))
+
+
+def indexes(found: BitSet) -> Iterator[int]:
+    """The bits that are set, the lowest first."""
+    digits = bin(found)[:1:-1]
+    bit = digits.find("1")
+    while bit >= 0:
+        yield bit
+        bit = digits.find("1", bit + 1)

@@ -15,18 +15,16 @@ from webhook.fleet.nodes import Nodes
 from webhook.fleet.pool import PoolKey, make_pool
 from webhook.fleet.reading import read_parts
 from webhook.model.device import ResourceSlice
-from webhook.model.server_version import Server
+from webhook.model.server_version import NEWEST, Server
 
 #: Where kubectl puts a namespaced object that names no namespace.
 DEFAULT_NAMESPACE: Final = "default"
-
-_NEWEST_SERVER: Final = Server()
 
 
 def build_fleet(
     objects: Iterable[object],
     *,
-    server: Server = _NEWEST_SERVER,
+    server: Server = NEWEST,
     as_of: datetime | None = None,
     namespace: str = DEFAULT_NAMESPACE,
     observed: Iterable[str] = (),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from webhook.cel import MATCH, CelError, Selector
 from webhook.fleet.likeness import POOL_LIMIT, likeness, reads_of
-from webhook.fleet.memo import Memo, remembered
+from webhook.fleet.memo import Memo, keep
 from webhook.fleet.pool import Pool
 from webhook.model.device import Device
 
@@ -78,12 +78,8 @@ class Asker:
             found = _evaluate(pool, self.selector, most)
             if found is None:  # with more steps another answer may be had
                 return None
-            found = remembered(memo, key, partial(_itself, found), limit)
+            keep(memo, key, found, limit)
         return found if found.steps <= most else None
-
-
-def _itself(found: DeviceSet) -> DeviceSet:
-    return found
 
 
 class Trials:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from webhook.cel import Selector
 from webhook.fleet.device_sets import MOST_STEPS, Asker, Bits, DeviceSet, everything, key_of, width
-from webhook.fleet.memo import Memo, remembered
+from webhook.fleet.memo import Memo, keep
 from webhook.fleet.pool import Pool
 
 #: Selectors whose sets are kept, and answers made of them. 40,000 devices take 10 KiB in each.
@@ -96,7 +96,7 @@ class FleetSets:
             found = self._asked(selector, most)
             if found is None and most < MOST_STEPS:  # with more steps there may be an answer
                 return None
-            remembered(self._sets, key, lambda: found, LIMIT)
+            keep(self._sets, key, found, LIMIT)
         return found if found is not None and found.steps <= most else None
 
     def _asked(self, selector: Selector, most: int) -> FleetSet | None:

@@ -16,14 +16,13 @@ from webhook.fleet.nodes import Nodes, NodeSet
 from webhook.fleet.pool import Pool, PoolKey, make_pool
 from webhook.fleet.sharded import changed_map
 from webhook.model.device import Device, DeviceClass, ResourceSlice
-from webhook.model.server_version import Server
+from webhook.model.server_version import NEWEST, Server
 
 __all__ = ["IMPLICIT_RESOURCE_PREFIX", "DeviceError", "Inventory", "Matches", "Pool", "PoolMatches"]
 
 #: Every class serves `<prefix><class name>` as an extended resource (k8s.io/api resource/v1 ResourceDeviceClassPrefix).
 IMPLICIT_RESOURCE_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 
-_NEWEST_SERVER: Final = Server()
 _KEY: Final = attrgetter("key")
 #: When more than one pool in so many is another, all is indexed anew.
 _FEW: Final = 8
@@ -43,7 +42,7 @@ class Inventory:
     CEL the selectors are in, `sets` is what they say.
     """
 
-    def __init__(self, pools: Iterable[Pool], classes: Mapping[str, DeviceClass], server: Server = _NEWEST_SERVER) -> None:
+    def __init__(self, pools: Iterable[Pool], classes: Mapping[str, DeviceClass], server: Server = NEWEST) -> None:
         self.server = server
         self.pools: tuple[Pool, ...] = tuple(sorted(pools, key=_KEY))
         self.classes: Mapping[str, DeviceClass] = classes

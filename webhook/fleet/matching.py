@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from webhook.cel import DIALECT_GATES, CompileProblem, Selector, compile_selector
+from webhook.fleet.bits import indexes
 from webhook.fleet.device_sets import MOST_STEPS, Asker, Bits, everything
 from webhook.fleet.fleet_sets import LIMIT, FleetSets
 from webhook.fleet.likeness import POOL_LIMIT
 from webhook.fleet.memo import remembered
 from webhook.fleet.pool import Pool
 from webhook.model.device import Device
-from webhook.model.server_version import Server
+from webhook.model.server_version import NEWEST, Server
 
 __all__ = [
     "POOL_LIMIT",
@@ -28,7 +29,6 @@ __all__ = [
     "untried",
 ]
 
-_NEWEST_SERVER: Final = Server()
 
 #: What a selector list is compiled to: all selectors, or everything that is wrong with them.
 Compiled: TypeAlias = "tuple[tuple[Selector, ...], tuple[CompileProblem, ...]]"
@@ -66,7 +66,7 @@ class PoolMatches:
     def matched(self) -> tuple[Device, ...]:
         """The devices that pass all selectors."""
         if self._matched is None:
-            self._matched = tuple([self.pool.devices[index] for index in _indexes(self.match)])
+            self._matched = tuple([self.pool.devices[index] for index in indexes(self.match)])
         return self._matched
 
     @property
@@ -74,7 +74,7 @@ class PoolMatches:
         """The devices on which a selector, before any that they do not match, raises an error."""
         if self._errors is None:
             devices = self.pool.devices
-            found = sorted((index, text, message) for text, message, bits in self._raised for index in _indexes(bits))
+            found = sorted((index, text, message) for text, message, bits in self._raised for index in indexes(bits))
             self._errors = tuple([DeviceError(devices[index], message, text) for index, text, message in found])
         return self._errors
 
@@ -168,7 +168,7 @@ def given_up(sets: FleetSets) -> str:
     return f"its selectors are too costly to be tried on {number:,} device{'' if number == 1 else 's'}"
 
 
-def compile_all(texts: tuple[str, ...], server: Server = _NEWEST_SERVER) -> Compiled:
+def compile_all(texts: tuple[str, ...], server: Server = NEWEST) -> Compiled:
     """All selectors compiled as this API server and its scheduler do, and the problems of those that they refuse."""
     selectors: list[Selector] = []
     problems: list[CompileProblem] = []
@@ -220,11 +220,3 @@ def _asked(pool: Pool, askers: list[Asker]) -> PoolMatches | None:
 
 def _pool_matches(pool: Pool, match: Bits, raised: tuple[_Raised, ...]) -> PoolMatches:
     return remembered(pool.memo, ("match", match, raised), lambda: PoolMatches(pool, match, raised), POOL_LIMIT)
-
-
-def _indexes(bits: Bits) -> Iterator[int]:
-    written = bin(bits)[:1:-1]
-    index = written.find("1")
-    while index >= 0:
-        yield index
-        index = written.find("1", index + 1)

@@ -25,7 +25,11 @@ def remembered(memo: Memo, key: Hashable, compute: Callable[[], _Value], limit: 
     if found is not _MISSING:
         value: _Value = found
         return value
-    value = compute()
+    return keep(memo, key, compute(), limit)
+
+
+def keep(memo: Memo, key: Hashable, value: _Value, limit: int = LIMIT) -> _Value:
+    """`value`, remembered under `key`. A full memo is emptied before."""
     if len(memo) >= limit:
         memo.clear()
     memo[key] = value

@@ -95,12 +95,11 @@ class Client:
         *,
         query: Query | None = None,
         accept: str = JSON,
-        content_type: str = JSON,
         seconds: float = ANSWER_SECONDS,
         connect_seconds: float = CONNECT_SECONDS,
     ) -> dict[str, Any]:
         """The JSON object that answers a request. Raises ApiError, ClusterError."""
-        headers = {"Accept": accept, **({} if body is None else {"Content-Type": content_type})}
+        headers = {"Accept": accept, **({} if body is None else {"Content-Type": JSON})}
         response = self._ask(method, path, query, headers, body, (connect_seconds, seconds))
         with _speaking_plainly():
             data = response.read()

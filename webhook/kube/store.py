@@ -6,13 +6,12 @@ from typing import Any, Final, TypeAlias
 
 from certs.store import Conflict, StoreError
 from webhook.errors import ApiError, ClusterError
-from webhook.kube.client import JSON, Client
+from webhook.kube.client import Client
 
 Object: TypeAlias = dict[str, Any]
 
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
-_PATCH: Final = "application/json-patch+json"
 
 
 class ApiStore:
@@ -41,13 +40,9 @@ class ApiStore:
         """Replace an object that is still as it was read. Raises Conflict when it is not, else StoreError."""
         return self._write("PUT", path, body)
 
-    def patch_json(self, path: str, ops: list[Object]) -> Object:
-        """Apply a JSON patch. Raises Conflict, StoreError."""
-        return self._write("PATCH", path, ops, _PATCH)
-
-    def _write(self, method: str, path: str, body: object, content_type: str = JSON) -> Object:
+    def _write(self, method: str, path: str, body: object) -> Object:
         try:
-            return self._client.send(method, path, body, content_type=content_type, seconds=self._seconds)
+            return self._client.send(method, path, body, seconds=self._seconds)
         except ApiError as fault:
             kind = Conflict if fault.status == _CONFLICT else StoreError
             raise kind(str(fault)) from fault

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 #: Gate -> the minor version from which it is on by default.
 GATES_ON_SINCE: Mapping[str, int] = {
@@ -68,6 +69,10 @@ class Server:
 
     def __str__(self) -> str:
         return f"{self.version[0]}.{self.version[1]}"
+
+
+#: The newest release that is known, with its gates as they are by default.
+NEWEST: Final = Server()
 
 
 def read_version(written: str) -> tuple[int, int]:
