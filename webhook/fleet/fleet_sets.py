@@ -6,7 +6,8 @@ the inventory before it, cut up and put together again around these pools.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import accumulate, compress, count
 from operator import is_not
 from typing import Final, TypeAlias
@@ -15,6 +16,7 @@ from webhook.cel import Selector
 from webhook.fleet.device_sets import MOST_STEPS, Asker, Bits, DeviceSet, everything, key_of, width
 from webhook.fleet.memo import Memo, keep
 from webhook.fleet.pool import Pool
+from webhook.model.device import Device
 
 #: Selectors whose sets are kept, and answers made of them. 40,000 devices take 10 KiB in each.
 LIMIT: Final = 256
@@ -75,7 +77,7 @@ class FleetSets:
         """All devices."""
         self._catch_up()
         if self._everything is None:
-            self._everything = int.from_bytes(b"".join(map(_all_of, self.pools)), "little")
+            self._everything = self.joined(everything)
         return self._everything
 
     @property
@@ -84,6 +86,16 @@ class FleetSets:
         if self._starts is None:
             self._starts = tuple(accumulate(map(width, self.pools), initial=0))
         return self._starts
+
+    def place_of(self, bit: int) -> tuple[Pool, Device]:
+        """The device that a bit of these sets stands for, and its pool."""
+        number = bisect_right(self.starts, bit >> 3) - 1
+        pool = self.pools[number]
+        return pool, pool.devices[bit - 8 * self.starts[number]]
+
+    def joined(self, of_pool: Callable[[Pool], Bits]) -> Bits:
+        """One set of what `of_pool` says of each pool."""
+        return int.from_bytes(b"".join(of_pool(pool).to_bytes(width(pool), "little") for pool in self.pools), "little")
 
     def of(self, selector: Selector, most: int = MOST_STEPS) -> FleetSet | None:
         """What a selector says of all devices; None when it takes more than `most` steps to find out."""

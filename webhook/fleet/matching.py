@@ -115,6 +115,15 @@ class Matches:
             self._pools = tuple(self._by_pool())
         return self._pools
 
+    def first_error(self, among: Bits | None = None) -> DeviceError | None:
+        """The first error in the allocator's order, of those on devices of the set `among`. The others are not spelt out."""
+        found = self.error if among is None else self.error & among
+        if not found or self._sets is None:
+            return None
+        pool, device = self._sets.place_of((found & -found).bit_length() - 1)
+        (matches,) = match_pools((pool,), self._selectors)
+        return next(error for error in matches.errors if error.device is device)
+
     def _by_pool(self) -> Iterator[PoolMatches]:
         assert self._sets is not None
         starts = self._sets.starts

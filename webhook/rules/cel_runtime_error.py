@@ -10,11 +10,11 @@ Because:  an error is not "no match": the scheduler gives up on the pod as soon 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from webhook.cel import Selector
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.matching import DeviceError, compile_all, compile_for
+from webhook.fleet.matching import compile_all, compile_for
 from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding, Severity
@@ -23,7 +23,7 @@ from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.selectors.hints import ACCESSOR, IS_CAPACITY, VERSION_AS_TEXT, Fault, fault_of, hint, version_as_text
 from webhook.rulekit.selectors.near_misses import candidates
-from webhook.rulekit.selectors.selections import authored_spec, errors_on, own_selections, texts_of
+from webhook.rulekit.selectors.selections import Errors, authored_spec, errors_on, own_selections, texts_of
 from webhook.rulekit.shapes.certainty import error_is_certain
 from webhook.rulekit.view import View
 
@@ -32,14 +32,6 @@ CERTAIN, PARTIAL = "cel-runtime-error", "cel-runtime-error-partial"
 _CERTAIN = "no node gets past it, so no pod with this claim is ever scheduled"
 _CERTAIN_CLASS = "no node gets past it, so no claim of this class is ever allocated"
 _POSSIBLE = "other nodes may do, but the scheduler gives up on the pod as soon as it looks at such a device"
-
-
-@dataclass(frozen=True, slots=True)
-class _Errors:
-    """The errors of the selectors that are written at one place."""
-
-    path: str
-    errors: tuple[DeviceError, ...]
 
 
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
@@ -63,12 +55,12 @@ def _of_claim(view: View, spec: ClaimSpec) -> Iterator[Finding]:
             detail = f"DeviceClass {alternative.device_class} has a selector that does not compile: {broken}"
             yield _finding(view, certain, place, f"{detail}; {_CERTAIN if certain else _POSSIBLE}", "correct the class")
         errors = errors_on(fleet, fleet.inventory.match(alternative.device_class, texts_of(alternative)), view.feasible)
-        if errors:
+        if errors is not None:
             certain = error_is_certain(fleet, spec, view.feasible)
             for selector in alternative.selectors:
-                if selector.expression == errors[0].expression:
+                if selector.expression == errors.first.expression:
                     place = field_path(selector.pointer)
-            yield from _findings(view, certain, _Errors(place, errors), _CERTAIN if certain else _POSSIBLE)
+            yield from _findings(view, certain, place, errors, _CERTAIN if certain else _POSSIBLE)
 
 
 def _broken_class(fleet: Fleet, alternative: Alternative) -> str:
@@ -82,23 +74,23 @@ def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
     """A class is judged by the claim that asks for one device of it, as if it were there already."""
     inventory, _ = view.fleet.inventory.changed({}, {device_class.name: device_class})
     errors = errors_on(view.fleet, inventory.match(device_class.name), view.fleet.nodes.all)
-    if not errors:
+    if errors is None:
         return
     one = Alternative(name="", device_class=device_class.name, pointer="/spec")
     spec = ClaimSpec(pointer="/spec", requests=(Request(name="one", pointer="/spec", form="exactly", alternatives=(one,)),))
     certain = error_is_certain(replace(view.fleet, inventory=inventory), spec, view.fleet.nodes.all)
-    at = device_class.selectors.index(errors[0].expression)
+    at = device_class.selectors.index(errors.first.expression)
     place = field_path(f"/spec/selectors/{at}/cel/expression")
-    yield from _findings(view, certain, _Errors(place, errors), _CERTAIN_CLASS if certain else _POSSIBLE)
+    yield from _findings(view, certain, place, errors, _CERTAIN_CLASS if certain else _POSSIBLE)
 
 
-def _findings(view: View, certain: bool, found: _Errors, outlook: str) -> Iterator[Finding]:
-    error = found.errors[0]
+def _findings(view: View, certain: bool, path: str, errors: Errors, outlook: str) -> Iterator[Finding]:
+    error = errors.first
     fault = fault_of(error)
-    detail = f"{error.message}, on {_devices(found.errors)}; {outlook}"
-    yield _finding(view, certain, found.path, detail, "" if fault is not None else hint(error))
+    detail = f"{error.message}, on {_devices(errors)}; {outlook}"
+    yield _finding(view, certain, path, detail, "" if fault is not None else hint(error))
     if fault is not None:
-        yield _diagnosis(view, "deny" if certain else "warn", found.path, fault)
+        yield _diagnosis(view, "deny" if certain else "warn", path, fault)
 
 
 def _finding(view: View, certain: bool, path: str, detail: str, remedy: str) -> Finding:
@@ -146,10 +138,10 @@ def _never_true(view: View) -> Iterator[Finding]:
                 )
 
 
-def _devices(errors: tuple[DeviceError, ...]) -> str:
-    device = errors[0].device
+def _devices(errors: Errors) -> str:
+    device = errors.first.device
     first = f"device {device.name} of pool {device.pool}"
-    more = len(errors) - 1
+    more = errors.count - 1
     return first if not more else f"{first} and {more} other{'' if more == 1 else 's'}"
 
 

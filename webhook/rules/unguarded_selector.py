@@ -38,7 +38,7 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
 
 def _is_judged(found: Selection) -> bool:
     matches = found.matches
-    return not (matches.class_missing or matches.problems or any(pool.errors for pool in matches.pools))
+    return not (matches.class_missing or matches.problems or matches.error)
 
 
 def _of_selector(view: View, written: SelectorText, devices: Sequence[Device]) -> Iterator[Finding]:

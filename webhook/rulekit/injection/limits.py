@@ -138,7 +138,7 @@ def _cel_error(draft: Draft, item: Candidate, _: Sequence[Candidate]) -> _Verdic
         return f"a selector does not compile: {matches.problems[0].message}", ""
     if matches.too_costly:
         return matches.too_costly, ""
-    error = next((error for pool in matches.pools for error in pool.errors), None)
+    error = matches.first_error()
     if error is None:
         return _FINE
     device = f"{error.device.name} of pool {error.device.pool} ({error.device.driver})"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from webhook.fleet.device_sets import Bits, everything
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.inventory import Matches
+from webhook.fleet.inventory import Matches, Pool
 from webhook.fleet.matching import DeviceError
+from webhook.fleet.memo import remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import Device
@@ -78,7 +80,28 @@ def own_selections(view: View) -> Iterator[Selection]:
                 yield selection(view.fleet, request, alternative)
 
 
-def errors_on(fleet: Fleet, matches: Matches, nodes: NodeSet) -> tuple[DeviceError, ...]:
-    """The CEL errors on devices that can be used from some of `nodes`."""
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """CEL errors: the first in the allocator's order, and on how many devices there is one."""
+
+    first: DeviceError
+    count: int
+
+
+def errors_on(fleet: Fleet, matches: Matches, nodes: NodeSet) -> Errors | None:
+    """The CEL errors on devices that can be used from some of `nodes`, None without any."""
+    among = _reached_devices(fleet, nodes) if matches.error else 0
+    first = matches.first_error(among)
+    return Errors(first, (matches.error & among).bit_count()) if first is not None else None
+
+
+def _reached_devices(fleet: Fleet, nodes: NodeSet) -> Bits:
+    """The devices that can be used from some of `nodes`, as the fleet's sets number them."""
     reached = fleet.nodes.reached
-    return tuple(error for pool in matches.pools for error in pool.errors if reached(error.device.reach) & nodes)
+
+    def of_pool(pool: Pool) -> Bits:
+        if pool.node and pool.devices:  # all of them are that node's
+            return everything(pool) if reached(pool.devices[0].reach) & nodes else 0
+        return sum(1 << index for index, device in enumerate(pool.devices) if reached(device.reach) & nodes)
+
+    return remembered(fleet.memo, ("reached devices", nodes), lambda: fleet.inventory.sets.joined(of_pool))

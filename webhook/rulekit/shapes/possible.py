@@ -6,13 +6,14 @@ requests of the claim take are left out of account, because they change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from webhook.fleet.device_sets import Trials
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Matches, Pool, PoolMatches
-from webhook.fleet.matching import compile_all, match_pools
+from webhook.fleet.matching import DeviceError, compile_all, match_pools
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import ALL, MAX_RESULTS, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
@@ -152,20 +153,28 @@ def _alternative_shapes(
         distinct=distinct,
     )
     matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
-    errors = tuple(error for found in matches.pools for error in found.errors)
     strange = _not_understood(alternative)
     if strange or matches.problems or matches.too_costly:
         why = strange or matches.too_costly or f"a selector does not compile: {matches.problems[0].message}"
-        return AlternativeShapes(uncertain=why, errors=errors, problems=matches.problems, class_missing=matches.class_missing)
+        errors = partial(_errors, matches)
+        return AlternativeShapes(
+            uncertain=why, spell_errors=errors, problems=matches.problems, class_missing=matches.class_missing
+        )
     seen = _seen_by_few(fleet, alternative)
-    known = {error.device.key for error in errors}
-    errors += tuple(error for found, _ in seen for error in found.errors if error.device.key not in known)
+    errors = partial(_errors, matches, seen)
     usable = _usable(fleet, matches, seen, nodes)
     if usable:
         return _by_device(fleet, catalog, ask, nodes, usable, errors)
     if matches.count == 0:
         return _by_example(fleet.inventory, catalog, alternative, ask, matches)
-    return AlternativeShapes(uncertain=_broken_pools(matches), errors=errors)
+    return AlternativeShapes(uncertain=_broken_pools(matches), spell_errors=errors)
+
+
+def _errors(matches: Matches, seen: Sequence[Usable] = ()) -> tuple[DeviceError, ...]:
+    """The errors in pools as all see them, then those that only some nodes see."""
+    errors = tuple(error for found in matches.pools for error in found.errors)
+    known = {error.device.key for error in errors}
+    return errors + tuple(error for found, _ in seen for error in found.errors if error.device.key not in known)
 
 
 def _not_understood(alternative: Alternative) -> str:
@@ -185,7 +194,7 @@ def _usable(fleet: Fleet, matches: Matches, seen: list[Usable], nodes: NodeSet) 
     """The pools with matching devices out of which something is given, each with the nodes that see it so."""
     alike = [
         (found, nodes)
-        for found in matches.pools
+        for found in (matches.pools if matches.match else ())
         if found.matched and not differs_by_node(found.pool) and not fault_of(found.pool, fleet.server)
     ]
     return alike + [(found, members & nodes) for found, members in seen if found.matched]
@@ -223,7 +232,7 @@ def _by_device(
     ask: Ask,
     nodes: NodeSet,
     usable: list[Usable],
-    errors: tuple[Any, ...],
+    errors: Callable[[], tuple[DeviceError, ...]],
 ) -> AlternativeShapes:
     consumable = fleet.server.enabled("DRAConsumableCapacity")
     repeated = consumable and fleet.server.minor < _SHARED_ONCE_SINCE
@@ -247,7 +256,7 @@ def _by_device(
         models=tuple(sorted({lot.kind[0] for _, lot in reached})),
         drivers=tuple(sorted({pool.driver for pool, _ in reached})),
         matches=sum(len(found.matched) for found, _ in usable),
-        errors=errors,
+        spell_errors=errors,
     )
 
 
@@ -273,25 +282,25 @@ def _capacity_words(ask: Ask) -> Iterator[str]:
 def _by_example(
     inventory: Inventory, catalog: Catalog, alternative: Alternative, ask: Ask, matches: Matches
 ) -> AlternativeShapes:
-    errors = tuple(error for found in matches.pools for error in found.errors)
+    errors = partial(_errors, matches)
     models = sorted({name for name, _ in example_devices(inventory, catalog, alternative)})
     if models:
         return AlternativeShapes(
             shapes=tuple(shape_of({model: ask.count}) for model in models),
             models=tuple(models),
-            errors=errors,
+            spell_errors=errors,
             class_missing=matches.class_missing,
             by_example=True,
         )
     if matches.class_missing:
         why = f"DeviceClass {alternative.device_class} is not known"
-    elif errors:
-        first = errors[0]
-        why = f"no known device matches; its selectors raise a CEL error on {len(errors)}, the first: {first.message}"
+    elif (first := matches.first_error()) is not None:
+        number = matches.error.bit_count()
+        why = f"no known device matches; its selectors raise a CEL error on {number}, the first: {first.message}"
     else:
         own = " and its selectors" if alternative.selectors else ""
         why = f"no known device matches DeviceClass {alternative.device_class}{own}"
-    return AlternativeShapes(uncertain=why, errors=errors, class_missing=matches.class_missing)
+    return AlternativeShapes(uncertain=why, spell_errors=errors, class_missing=matches.class_missing)
 
 
 def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alternative) -> Iterator[tuple[str, Device]]:

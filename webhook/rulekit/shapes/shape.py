@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from webhook.cel import CompileProblem
@@ -59,9 +59,8 @@ class AlternativeShapes:
     `shapes` lists at least everything the allocator could hand out, sorted. `uncertain` is "" or one sentence that says why
     `shapes` may not be all, or why there is none. `unreachable` are shapes that the counts of devices would allow and nothing
     can ever give, each with the reason. `models` and `drivers` are those of the devices that match on those nodes, whether or
-    not there are enough of them. `matches` counts these devices. `errors` are CEL errors (such a device counts as not
-    matching), `problems` selectors that do not compile. `by_example`: no live device matches, the catalog's examples named
-    the shapes.
+    not there are enough of them. `matches` counts these devices. `problems` are selectors that do not compile. `by_example`: no
+    live device matches, the catalog's examples named the shapes.
     """
 
     shapes: tuple[Shape, ...] = ()
@@ -70,7 +69,12 @@ class AlternativeShapes:
     models: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
     matches: int = 0
-    errors: tuple[DeviceError, ...] = ()
+    spell_errors: Callable[[], tuple[DeviceError, ...]] = field(default=tuple, repr=False, compare=False)
     problems: tuple[CompileProblem, ...] = ()
     class_missing: bool = False
     by_example: bool = False
+
+    @property
+    def errors(self) -> tuple[DeviceError, ...]:
+        """The CEL errors on devices, which count as not matching. Spelt out for whoever asks: there may be thousands."""
+        return self.spell_errors()
