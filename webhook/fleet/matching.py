@@ -128,10 +128,13 @@ class Matches:
         assert self._sets is not None
         starts = self._sets.starts
         match, error = self.match.to_bytes(starts[-1], "little"), self.error.to_bytes(starts[-1], "little")
+        askers = [Asker(selector) for selector in self._selectors] if self.error else []
         for number, pool in enumerate(self._sets.pools):
             begin, end = starts[number], starts[number + 1]
             if self.error and any(error[begin:end]):
-                yield from match_pools((pool,), self._selectors)
+                found = _asked(pool, askers)
+                if found is not None:
+                    yield found
             else:
                 bits = int.from_bytes(match[begin:end], "little")
                 if bits:

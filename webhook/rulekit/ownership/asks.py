@@ -193,7 +193,7 @@ def _takeable(fleet: Fleet, device_class: str, selectors: tuple[str, ...], count
     # Most pools are on one node: they are counted by its name, and made node sets of together.
     on_node: dict[str, int] = {}
     of_driver: dict[str, list[str]] = {}
-    for found in matches.pools:
+    for found in matches.pools if matches.match else ():  # what only errs gives nothing
         if found.pool.node:
             on_node[found.pool.node] = on_node.get(found.pool.node, 0) + _number(found, worth)
             of_driver.setdefault(found.pool.driver, []).append(found.pool.node)
