@@ -112,6 +112,18 @@ HINTS = [
         'a capacity device.capacity[...]; a text needs quotes: "productName"',
     ),
     ("1 == x", 'a text needs quotes: write "x"'),
+    (
+        'device.capacity["d"].type == "gpu"',
+        'a capacity is a quantity, never a text such as "gpu": write device.attributes["d"].type',
+    ),
+    (
+        'device.attributes["d"].memory >= quantity("40Gi")',
+        'no attribute is a quantity, capacities are: write device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    (
+        'quantity("40Gi") < device.attributes["d"].memory',
+        'no attribute is a quantity, capacities are: write device.capacity["d"].memory.compareTo(quantity("40Gi")) > 0',
+    ),
     ('attributes["d"].x == 1', "write device.attributes"),
     ("$x", "write variables by their plain names"),
     (

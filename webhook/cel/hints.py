@@ -10,7 +10,9 @@ from webhook.cel.ast import Call, Ident, Literal, Node
 from webhook.cel.library.table import Function
 from webhook.cel.spelling import spelt
 from webhook.cel.types import BOOL, DOUBLE, INT, QUANTITY, SEMVER, STRING, UINT, Kind, Type, format_type, is_dyn
+from webhook.model.quantity import parse_quantity
 
+_ATTRIBUTES, _CAPACITY = "device.attributes[", "device.capacity["
 _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _COMPARISONS: Final = {f"_{operator}_": operator for operator in _FLIPPED}
 _COMPARING: Final = frozenset({"compareTo", "isGreaterThan", "isLessThan"})
@@ -86,6 +88,8 @@ def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> 
         if type_ in types:
             first = types[0] == type_
             value, other = (nodes[0], nodes[1]) if first else (nodes[1], nodes[0])
+            if type_ == QUANTITY and (mistaken := _mistaken(value, other, _FLIPPED[operator] if first else operator)):
+                return mistaken
             against = _constructed(constructor, other, types[1] if first else types[0])
             return f"{what}: write {_shown(value)}.compareTo({against}) {operator if first else _FLIPPED[operator]} 0"
     by_name = _domain(nodes[0], types[0]) or _domain(nodes[1], types[1])
@@ -94,6 +98,33 @@ def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> 
     if all(type_ in _NUMBERS for type_ in types):
         return f"both sides need one type: write {format_type(types[0])}({_shown(nodes[1])})"
     return f"compare values of one type: {format_type(types[0])} and {format_type(types[1])} are never equal"
+
+
+def _mistaken(quantity: Node, other: Node, operator: str) -> str:
+    """Attributes and capacities taken for each other: `device.capacity["d"].type == "gpu"`, or the other way round.
+
+    `operator` is as with `other` on its left.
+    """
+    capacity, attribute = spelt(quantity), spelt(other)
+    if attribute.startswith(_ATTRIBUTES):
+        return (
+            f"no attribute is a quantity, capacities are: write {attribute.replace(_ATTRIBUTES, _CAPACITY, 1)}"
+            f".compareTo({_shown(quantity)}) {operator} 0"
+        )
+    is_text = isinstance(other, Literal) and type(other.value) is str and not _is_quantity(other.value)
+    if is_text and capacity.startswith(_CAPACITY):
+        return (
+            f"a capacity is a quantity, never a text such as {attribute}: write {capacity.replace(_CAPACITY, _ATTRIBUTES, 1)}"
+        )
+    return ""
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        parse_quantity(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _domain(node: Node, type_: Type | None) -> str:
