@@ -100,9 +100,9 @@ def selector_questions(number: int, seed: int) -> Iterator[dict[str, Any]]:
         yield {"id": i, "expression": text, "devices": devices_for(text, rng) if style == 2 else devices(rng)}
 
 
-def compare_selectors(oracle: Oracle, number: int, seed: int) -> int:
-    """Compares outcomes and costs of `number` random selectors; prints counts; returns the number of differences."""
-    counts: Counter[str] = Counter()
+def compare_selectors(oracle: Oracle, number: int, seed: int, counts: Counter[str] | None = None) -> int:
+    """Compares outcomes and costs of `number` random selectors; prints and adds up counts; gives the number of differences."""
+    counts = Counter() if counts is None else counts
     suspects: list[tuple[Mapping[str, Any], dict[str, Any]]] = []
     for asked, judged in oracle.stream(selector_questions(number, seed)):
         ours = answer_of_ours(asked)
@@ -168,9 +168,9 @@ def _without(answers: Sequence[Any], except_for: frozenset[int]) -> list[Any]:
 # Values of any type.
 
 
-def compare_values(oracle: Oracle, number: int, seed: int) -> int:
-    """Compares the values of `number` random expressions of any type; prints counts; returns the number of differences."""
-    counts: Counter[str] = Counter()
+def compare_values(oracle: Oracle, number: int, seed: int, counts: Counter[str] | None = None) -> int:
+    """Compares the values of `number` random expressions of any type, as compare_selectors does."""
+    counts = Counter() if counts is None else counts
     suspects = []
     for asked, judged in oracle.stream(value_questions(number, seed)):
         wanted = value_outcome(judged)

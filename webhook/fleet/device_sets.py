@@ -63,7 +63,7 @@ class Asker:
         self._sets = _sets_of(self._key)
 
     def like(self, pool: Pool) -> Hashable:
-        """The same for pools of which the selector says the same: they read alike. What looks everywhere tells all apart."""
+        """A key that is equal for pools which the selector cannot tell apart; the pool itself where it reads whole domains."""
         return pool if self._reads is None else likeness(pool, self._reads)
 
     def about(self, pool: Pool, most: int = MOST_STEPS) -> DeviceSet | None:

@@ -36,7 +36,7 @@ class FleetSet:
         self.selector = selector
         self.match_bytes = match
         self.error_bytes = error
-        #: What like pools took is counted once, and again for each that came later: never less than it took.
+        #: Steps it took: pools that are alike count once, pools carried in later count each; an upper bound.
         self.steps = steps
         self._match: Bits | None = None
         self._error: Bits | None = None

@@ -24,7 +24,7 @@ __all__ = ["IMPLICIT_RESOURCE_PREFIX", "DeviceError", "Inventory", "Matches", "P
 IMPLICIT_RESOURCE_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 
 _KEY: Final = attrgetter("key")
-#: When more than one pool in so many is another, all is indexed anew.
+#: Indexed anew, rather than changed in place, when more than 1 in 8 pools changed.
 _FEW: Final = 8
 
 # The implicit resource exists only for class names that are a legal last part of a resource name.

@@ -35,7 +35,7 @@ _ByValue: TypeAlias = Mapping[str, NodeSet]
 _NO_VALUES: _ByValue = {}
 _Mark = TypeVar("_Mark", str, NodeTaint)
 
-#: When more than one node in so many is another, all sets are made anew.
+#: Made anew, rather than changed in place, when more than 1 in 8 nodes changed.
 _FEW = 8
 
 

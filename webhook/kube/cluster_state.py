@@ -18,6 +18,7 @@ from webhook.errors import ApiError, ClusterError
 from webhook.fleet.build import build_fleet
 from webhook.fleet.changes import Changes, with_changes
 from webhook.fleet.fleet import Fleet, seen_until
+from webhook.fleet.inventory import Inventory
 from webhook.kube.client import Client
 from webhook.kube.discovery import Served, Source, discover
 from webhook.kube.kinds import FEATURES, Kind, kinds_read
@@ -108,7 +109,7 @@ class ClusterState:
     # What others ask
 
     def current(self) -> Fleet | None:
-        """The newest snapshot; None before every kind without which nothing can be said was listed."""
+        """The newest snapshot; None before every required kind was listed."""
         return self._current
 
     @property
@@ -226,7 +227,7 @@ class ClusterState:
     def refused(self, source: Source, fault: ApiError) -> None:
         """A kind that we may not see, or that is not served any more: it is as if it had never been looked at.
 
-        Facts without which nothing can be said are kept: they grow old, and old facts never deny.
+        Required kinds are kept: they grow old, and old facts never deny.
         """
         if source.name not in self._refused:
             self._refused.add(source.name)
@@ -273,13 +274,19 @@ class ClusterState:
             if isinstance(item, _Changed):
                 part[item.kept.key] = item.kept.value
                 self._settling.took()
-                (known.discard if item.kept.value is None else known.add)(item.kept.key)
+                if item.kept.value is None:
+                    known.discard(item.kept.key)
+                else:
+                    known.add(item.kept.key)
                 continue
             objects = item.objects if isinstance(item, _Listed) else {}
             part.update(dict.fromkeys(known - objects.keys()))
             part.update(objects)
             self._known[item.source.name] = set(objects)
-            (observed.add if isinstance(item, _Listed) else observed.discard)(kind.kind)
+            if isinstance(item, _Listed):
+                observed.add(kind.kind)
+            else:
+                observed.discard(kind.kind)
         if changes:
             self._fleet = with_changes(self._fleet, Changes(**changes))
         if observed != self._fleet.observed:
@@ -288,7 +295,7 @@ class ClusterState:
     def _of_server(self, server: Server) -> None:
         if server != self._fleet.server:
             old = self._fleet.inventory
-            inventory = type(old)(old.pools, old.classes, server)
+            inventory = Inventory(old.pools, old.classes, server)
             holdings = self._fleet.holdings.changed((), (), inventory)
             self._fleet = replace(self._fleet, server=server, inventory=inventory, holdings=holdings)
 

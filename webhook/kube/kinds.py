@@ -42,7 +42,7 @@ FEATURES: Final[Mapping[str, str]] = {
 class Kind:
     """A kind to list and watch.
 
-    `feature` is "" for a kind without which nothing can be said, else a key of FEATURES. `versions` are those to choose from,
+    `feature` is "" for a required kind, else a key of FEATURES. `versions` are those to choose from,
     the best first; empty for whichever the server prefers. `metadata_only`: nothing but metadata is asked for. `query` narrows
     down which objects.
     """

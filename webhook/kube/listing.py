@@ -47,7 +47,7 @@ class Listing:
 def list_cluster(client: Client, *, workloads: Iterable[WorkloadKind] = (), tell: Tell = lambda what, count: None) -> Listing:
     """Everything Fallgate reads of a cluster.
 
-    Raises ClusterError when the server cannot be asked, or does not give what nothing can be said without.
+    Raises ClusterError when the server cannot be asked, or does not serve or refuses a required kind.
     """
     served = discover(client, kinds_read(FEATURES, workloads))
     lacking = [kind.kind for kind in served.missing if kind.required]

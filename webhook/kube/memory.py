@@ -37,7 +37,7 @@ _readers = 0
 
 @contextmanager
 def reading_much() -> Iterator[None]:
-    """While a list is read there are ever more objects and no garbage: collections would be in vain. Then all are kept."""
+    """While a list is read objects only accumulate: the collector is off. At the end all are frozen out of its sight."""
     global _readers
     with _lock:
         _readers += 1

@@ -24,10 +24,10 @@ from webhook.kube.memory import reading_much
 from webhook.kube.reading import Kept, read_object
 from webhook.model.tolerant import Json, integer, mapping, sequence, text
 
-#: So many refusals in a row of what was allowed before are taken for a change of mind.
+#: Refusals (403, 404) in a row after which a kind that could be listed counts as withdrawn.
 _REFUSALS_BELIEVED: Final = 4
 _GONE: Final = 410
-#: So many watches in a row that were opened and brought nothing may never get on from where they are.
+#: Watches in a row that delivered no event, after which the resourceVersion is given up and the kind listed again.
 _VAIN: Final = 4
 #: A watch that ends sooner than after so many seconds, without a word, has not ended in order.
 _TOO_SHORT: Final = 1.0

@@ -58,5 +58,5 @@ FUNCTIONS: tuple[Function, ...] = (
     _member("errored", "decision_errored", (DECISION,), BOOL),
 )
 
-#: Nobody means one of these: no hints to them.
+#: Left out of did-you-mean hints.
 NAMES = frozenset(function.name for function in FUNCTIONS)
