@@ -69,7 +69,7 @@ def test_init_containers_hand_their_devices_on(init: list[tuple[str, int]], main
         for i, (kind, amount) in enumerate(init)
     ]
     rest = [container(f"c{i}", extended={GPU: amount}) for i, amount in enumerate(main)]
-    assert units_held(read_pod(pod("p", *rest, initContainers=first)), GPU) == units
+    assert units_held(read_pod(pod("p", *rest, initContainers=first))).get(GPU, 0) == units
 
 
 def test_allocated_devices_without_admin_access() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -117,7 +118,7 @@ class Holdings:
 
     def plugin_held(self, node: str, resource: str) -> int:
         """The units of the extended resource that these pods hold."""
-        return sum(units_held(pod, resource) for pod in self.plugin_pods(node, resource))
+        return sum(units_held(pod).get(resource, 0) for pod in self.plugin_pods(node, resource))
 
     def plugin_resources(self, node: str) -> Iterable[str]:
         """The extended resources that some pod on `node` holds through a device plugin."""
@@ -169,19 +170,21 @@ class Holdings:
         return pool.node if pool.devices else pool.name
 
 
-def units_held(pod: Pod, resource: str) -> int:
-    """The units of an extended resource that a pod occupies: containers and sidecars together, or its largest init container
+def units_held(pod: Pod) -> Mapping[str, int]:
+    """The units of each extended resource that a pod occupies: containers and sidecars together, or its largest init container
     with the sidecars before it (k8s.io/component-helpers resource PodRequests)."""
-    running = sidecars = initialising = 0
+    running: Counter[str] = Counter()
+    sidecars: Counter[str] = Counter()
+    initialising: dict[str, int] = {}
     for container in pod.containers:
-        amount = container.extended.get(resource, 0)
-        if container.kind == "init":
-            initialising = max(initialising, sidecars + amount)
-            continue
-        if container.kind == "sidecar":
-            sidecars += amount
-        running += amount
-    return max(running, initialising)
+        for resource, amount in container.extended.items():
+            if container.kind == "init":
+                initialising[resource] = max(initialising.get(resource, 0), sidecars[resource] + amount)
+                continue
+            if container.kind == "sidecar":
+                sidecars[resource] += amount
+            running[resource] += amount
+    return {resource: max(running[resource], initialising.get(resource, 0)) for resource in pod.extended}
 
 
 def _from_plugin(pod: Pod) -> Iterator[str]:

@@ -117,11 +117,12 @@ def _asks_of(view: View) -> DeviceAsks:
 
 def resource_asks(fleet: Fleet, pod: Pod) -> tuple[ResourceAsk, ...]:
     """The extended resources of a pod, in the order in which its containers name them."""
-    return tuple(_resource_ask(fleet, pod, resource) for resource in pod.extended)
+    held = units_held(pod)
+    return tuple(_resource_ask(fleet, pod, resource, held[resource]) for resource in pod.extended)
 
 
-def _resource_ask(fleet: Fleet, pod: Pod, resource: str) -> ResourceAsk:
-    device_class, units = class_in_force(fleet, resource), units_held(pod, resource)
+def _resource_ask(fleet: Fleet, pod: Pod, resource: str, units: int) -> ResourceAsk:
+    device_class = class_in_force(fleet, resource)
     by_class = NOWHERE if device_class is None else takeable(fleet, device_class.name, (), units)
     return ResourceAsk(pod, resource, units, served(fleet, resource), by_class)
 
