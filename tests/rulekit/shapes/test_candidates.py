@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.build import NVIDIA, Raw, catalog, device_class, device_slice, fleet_of, gpu, product
 from webhook.fleet.fleet import Fleet
-from webhook.rulekit.shapes.candidates import Ask, Counted, Stock, billionths, lots_of, stocks_of
+from webhook.rulekit.shapes.candidates import Ask, Counted, Stock, billionths, lots_of, place, stocks_of
 from webhook.rulekit.shapes.catalog import catalog_for
 
 T4 = "Tesla T4"
@@ -14,8 +14,11 @@ MEMORY = ("card-0", "memory")
 
 def stocks(fleet: Fleet, ask: Ask) -> frozenset[Stock]:
     matches = fleet.inventory.match(NVIDIA)
-    offered = [(found.pool, lots_of(found, ask, NAMES, fleet.inventory, consumable=True)) for found in matches.pools]
-    return stocks_of(fleet, offered, ask, fleet.nodes.all)
+    everywhere = fleet.nodes.all
+    offered = [
+        (found.pool, lots_of(found, ask, NAMES, fleet.inventory, consumable=True), everywhere) for found in matches.pools
+    ]
+    return stocks_of(place(fleet, offered), ask, everywhere)
 
 
 def cards(number: int, **attributes: int) -> list[Raw]:

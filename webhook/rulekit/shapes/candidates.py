@@ -24,7 +24,6 @@ from webhook.rulekit.shapes.catalog import Catalog
 MISSING: Final = ("missing",)
 LISTED: Final = ("listed",)
 _NOTHING: Final = ()
-_SEEN_BY_ALL: Final[Mapping[Pool, NodeSet]] = {}
 
 #: What tells devices apart where only models matter otherwise: the values of distinctAttribute constraints.
 Values: TypeAlias = "tuple[tuple[object, ...], ...]"
@@ -57,6 +56,15 @@ class Lot:
     tied: Values
     draw: Draw
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Lots of one pool that the same nodes reach."""
+
+    nodes: NodeSet
+    pool: Pool
+    lots: tuple[Lot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,8 @@ def _lots(devices: Iterable[Device], ask: Ask, models: Mapping[str, str], consum
         # Asked for all, a device that lacks the attribute makes the constraint fail: it must stay to be seen.
         if ask.count and MISSING in (*tied, *apart):
             continue
+        if ask.count == 1:
+            tied = _NOTHING  # one device always agrees with itself
         if consumable and not _has_capacity(device, ask.capacity):
             continue
         # Only of two devices is it certain on every server that they differ; of more, some releases let values repeat.
@@ -163,30 +173,40 @@ def billionths(text: str) -> int | None:
     return quantity.unscaled * 10 ** (quantity.scale + 9) if -9 <= quantity.scale <= 36 else None
 
 
-def stocks_of(
-    fleet: Fleet,
-    offered: Iterable[tuple[Pool, tuple[Lot, ...]]],
-    ask: Ask,
-    nodes: NodeSet,
-    seen: Mapping[Pool, NodeSet] = _SEEN_BY_ALL,
-) -> frozenset[Stock]:
-    """Every different stock that some node of `nodes` offers. `seen` are the nodes that see a pool so, for a pool in it.
+def place(fleet: Fleet, offered: Iterable[tuple[Pool, tuple[Lot, ...], NodeSet]]) -> Iterator[Place]:
+    """The lots of pools by the nodes that reach them. Each pool is given with the nodes that see it so."""
+    for pool, lots, members in offered:
+        if pool.node:
+            yield Place(fleet.nodes.reached(pool.devices[0].reach) & members, pool, lots)
+            continue
+        for lot in lots:
+            yield Place(fleet.nodes.reached(lot.reach) & members, pool, (lot,))
+
+
+def stocks_of(places: Iterable[Place], ask: Ask, nodes: NodeSet) -> frozenset[Stock]:
+    """Every different stock that some node of `nodes` offers.
 
     Devices that are bound to one node mix with those of that node and with what reaches it from elsewhere.
     """
     local: dict[NodeSet, list[_Item]] = {}
     wide: list[tuple[NodeSet, _Item]] = []
-    for pool, lots in offered:
-        members = nodes & seen.get(pool, nodes)
-        for lot in lots:
-            reached = fleet.nodes.reached(lot.reach) & members
-            if reached and reached & (reached - 1) == 0:
-                local.setdefault(reached, []).append((pool, lot))
-            else:
-                wide.append((reached, (pool, lot)))
+    for placed in places:
+        reached = placed.nodes & nodes
+        items = [(placed.pool, lot) for lot in placed.lots]
+        if not reached or not items:
+            continue
+        if reached & (reached - 1) == 0:
+            local.setdefault(reached, []).extend(items)
+        else:
+            wide += [(reached, item) for item in items]
     offers = list(_different(_offers(local, wide)))
-    loose = [any(lot.tied[i] == LISTED for offer in offers for _, lot in offer) for i in range(len(ask.matched))]
+    loose = [any(lot.tied[i] == LISTED for offer in offers for _, lot in offer) for i in range(_ties(ask))]
     return frozenset(stock for offer in offers for stock in _stocks(offer, ask, loose))
+
+
+def _ties(ask: Ask) -> int:
+    """How many values tie the devices of an ask together."""
+    return len(ask.matched) if ask.count != 1 else 0
 
 
 def _different(offers: Iterable[list[_Item]]) -> Iterator[list[_Item]]:
@@ -225,11 +245,21 @@ def _stocks(offer: list[_Item], ask: Ask, loose: list[bool]) -> Iterator[Stock]:
         yield _stock(offer, ask, broken=_ties_break(offer, loose))
         return
     groups: dict[Values, list[_Item]] = {}
-    for pool, lot in offer:
-        tied = tuple(value for value, ignored in zip(lot.tied, loose, strict=True) if not ignored)
-        groups.setdefault(tied, []).append((pool, lot))
-    for items in groups.values():
-        yield _stock(items, ask)
+    numbers: dict[Values, int] = {}
+    for item in offer:
+        tied, number = item[1].tied, item[1].number
+        if any(loose):
+            tied = tuple([value for value, ignored in zip(tied, loose, strict=True) if not ignored])
+        groups.setdefault(tied, []).append(item)
+        numbers[tied] = numbers.get(tied, 0) + number
+    # Of what is not enough, and gives nothing, the largest says how much is missing.
+    most = max(numbers.values())
+    for tied, items in groups.items():
+        if numbers[tied] >= ask.count:
+            yield _stock(items, ask)
+        elif numbers[tied] == most:
+            yield _stock(items, ask)
+            return
 
 
 def _ties_break(offer: list[_Item], loose: list[bool]) -> bool:

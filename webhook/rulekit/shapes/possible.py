@@ -12,14 +12,14 @@ from typing import TypeAlias
 
 from webhook.fleet.device_sets import Trials
 from webhook.fleet.fleet import Fleet
-from webhook.fleet.inventory import Inventory, Matches, Pool, PoolMatches
+from webhook.fleet.inventory import Inventory, Matches, PoolMatches
 from webhook.fleet.matching import DeviceError, compile_all, match_pools
 from webhook.fleet.memo import Memo, remembered
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import ALL, MAX_RESULTS, AllocatedDevice, Alternative, Claim, ClaimSpec, Request
 from webhook.model.device import Device
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.shapes.candidates import Ask, Lot, lots_of, stocks_of
+from webhook.rulekit.shapes.candidates import Ask, Place, lots_of, place, stocks_of
 from webhook.rulekit.shapes.catalog import Catalog, catalog_for, in_class
 from webhook.rulekit.shapes.enumeration import MOST_SHAPES, enumerate_shapes
 from webhook.rulekit.shapes.node_pools import (
@@ -236,34 +236,37 @@ def _by_device(
 ) -> AlternativeShapes:
     consumable = fleet.server.enabled("DRAConsumableCapacity")
     repeated = consumable and fleet.server.minor < _SHARED_ONCE_SINCE
-    offered = [(found.pool, lots_of(found, ask, catalog, fleet.inventory, consumable, repeated)) for found, _ in usable]
-    seen = {found.pool: members for found, members in usable}
+    inventory = fleet.inventory
+    offered = [
+        (found.pool, lots_of(found, ask, catalog, inventory, consumable, repeated), members) for found, members in usable
+    ]
+    places = tuple(place(fleet, offered))
     refused = nodes & nodes_with_faults(fleet) if ask.count == 0 else 0
-    result = enumerate_shapes(stocks_of(fleet, offered, ask, nodes & ~refused, seen), ask)
+    result = enumerate_shapes(stocks_of(places, ask, nodes & ~refused), ask)
     if refused:
-        result.refuse(enumerate_shapes(stocks_of(fleet, offered, ask, refused, seen), ask))
-    reached = [(pool, lot) for pool, lots in offered for lot in lots if fleet.nodes.reached(lot.reach) & seen[pool]]
+        result.refuse(enumerate_shapes(stocks_of(places, ask, refused), ask))
+    reached = [placed for placed in places if placed.nodes and placed.lots]
     if not result.complete:
         uncertain = f"more than {MOST_SHAPES:,} different shapes would have to be told apart"
     elif not result.shapes:
-        uncertain = _why_none(offered, ask, result.most, next(iter(result.unreachable.values()), ""))
+        uncertain = _why_none(places, ask, result.most, next(iter(result.unreachable.values()), ""))
     else:
         uncertain = ""
     return AlternativeShapes(
         shapes=tuple(sorted(result.shapes)),
         uncertain=uncertain,
         unreachable=tuple(sorted(result.unreachable.items())[:_MOST_UNREACHABLE]),
-        models=tuple(sorted({lot.kind[0] for _, lot in reached})),
-        drivers=tuple(sorted({pool.driver for pool, _ in reached})),
+        models=tuple(sorted({lot.kind[0] for placed in reached for lot in placed.lots})),
+        drivers=tuple(sorted({placed.pool.driver for placed in reached})),
         matches=sum(len(found.matched) for found, _ in usable),
         spell_errors=errors,
     )
 
 
-def _why_none(offered: list[tuple[Pool, tuple[Lot, ...]]], ask: Ask, most: int, fault: str) -> str:
+def _why_none(places: Sequence[Place], ask: Ask, most: int, fault: str) -> str:
     if fault:
         return f"nothing can be given: {fault}"
-    if not any(lots for _, lots in offered):
+    if not any(placed.lots for placed in places):
         missing = " or ".join(
             (*(f"the attribute {name} of a constraint" for name in (*ask.matched, *ask.distinct)), *_capacity_words(ask))
         )
