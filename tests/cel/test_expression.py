@@ -152,3 +152,24 @@ def test_success_and_failure_are_remembered() -> None:
 
 def test_only_what_is_read_is_converted() -> None:
     assert run("tier == 'batch'", {"tier": "batch", "shape": object()}) is True
+
+
+def test_tried_counts_steps_and_gives_up() -> None:
+    text = "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, a + b > shape.count - 100))"
+    expression = compile_expression(text, variables=VARIABLES, result="bool")
+    assert isinstance(expression, Expression)
+    result, steps = expression.tried(VALUES, 100_000)
+    assert (result, steps) == (True, expression.tried(VALUES, 100_000)[1])
+    assert steps > 81
+    assert expression.tried(VALUES, steps) == (True, steps)
+    assert expression.tried(VALUES, steps - 1)[0] is None
+    assert expression.tried(VALUES, expression.weight - 1) == (None, expression.weight)
+
+
+def test_tried_says_what_evaluate_says() -> None:
+    wide = "lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0))"
+    for text in ("shape.count == 2", "1 / 0 == 1", "shape.models[7] == 'x'", wide):
+        expression = compile_expression(text, variables=VARIABLES, result="bool")
+        assert isinstance(expression, Expression)
+        assert expression.tried(VALUES, 1_000_000)[0] == expression.evaluate(VALUES)
+    assert expression.evaluate(VALUES) == CelError("operation cancelled: actual cost limit exceeded")

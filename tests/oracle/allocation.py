@@ -17,12 +17,12 @@ from webhook.fleet.build import build_fleet
 from webhook.fleet.fleet import Fleet
 from webhook.model.claim import ALL, Alternative, Claim, Request
 from webhook.model.claim_reading import read_claim
-from webhook.model.device import DeviceTaint
+from webhook.model.device import Device, DeviceTaint
 from webhook.model.server_version import Server
 from webhook.rulekit.policies import PolicySet
 from webhook.rulekit.shapes.catalog import catalog_for
 from webhook.rulekit.shapes.certainty import error_is_certain
-from webhook.rulekit.shapes.possible import alternative_shapes, devices_for
+from webhook.rulekit.shapes.possible import alternative_shapes, usable_pools
 from webhook.rulekit.shapes.shape import EVERY, AlternativeShapes, Shape, shape_of_models
 
 Raw = dict[str, Any]
@@ -225,6 +225,14 @@ def _keeps_off(world: World) -> Iterator[DeviceTaint | bool]:
     yield bool(world.fleet.taint_rules)
 
 
+def _devices_on(world: World, alternative: Alternative, node: str) -> Iterator[tuple[str, Device]]:
+    """What an alternative may be given on a node, with the models."""
+    fleet, catalog = world.fleet, catalog_for(POLICIES)
+    for found, members in usable_pools(fleet, alternative, fleet.nodes.named((node,))):
+        models = catalog.models_in(found.pool, fleet.inventory)
+        yield from ((models[item.name], item) for item in found.matched if fleet.nodes.reached(item.reach) & members)
+
+
 def _only(world: World, alternative: Alternative, shape: Shape, rng: random.Random) -> Iterator[Raw]:
     """Questions in which a node has just the devices that make the shape."""
     raw = _raw_alternative(world.case.claim, alternative.name, alternative.pointer)
@@ -232,7 +240,7 @@ def _only(world: World, alternative: Alternative, shape: Shape, rng: random.Rand
     nodes = [node["metadata"]["name"] for node in world.case.nodes]
     for node in rng.sample(nodes, len(nodes)):
         by_model: dict[str, list[tuple[str, str, str]]] = {}
-        for model, device in devices_for(world.fleet, catalog_for(POLICIES), alternative, world.fleet.nodes.named((node,))):
+        for model, device in _devices_on(world, alternative, node):
             if all(f"{device.driver}/{name}" in device.capacity for name in alternative.capacity):
                 by_model.setdefault(model, []).append(device.key)
         if shape.every:

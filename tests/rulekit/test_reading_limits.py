@@ -12,6 +12,7 @@ from webhook.fleet import matching
 from webhook.fleet.device_sets import MOST_STEPS
 from webhook.model.claim import ClaimSpec
 from webhook.model.claim_reading import read_claim
+from webhook.rulekit import reading_limits
 from webhook.rulekit.reading_limits import MOST_SELECTORS, MOST_TEXT, within_limits
 
 ON = f'device.attributes["{NVIDIA}"]'
@@ -105,3 +106,47 @@ def test_one_alternative_is_withheld_and_the_one_before_it_is_not() -> None:
     cluster = (device_class(), *(device_slice(f"node-{number:03}", gpu("gpu-0", index=number)) for number in range(200)))
     (read,) = within_limits(fleet_of(*cluster).inventory, (spec,))
     assert reasons(read) == ["", "its selectors are too costly to be tried on 200 devices"]
+
+
+WHY = "the alternatives choose from more than 150 devices together, and no more are looked at"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_limits, "MOST_DEVICES", 150)
+
+
+@pytest.mark.usefixtures("few")
+def test_alternatives_beyond_the_devices_that_are_looked_at_are_withheld() -> None:
+    spec = spec_of(*(f"{ON}.index != {number}" for number in range(4)))
+    (read,) = within_limits(fleet_of(*CLUSTER).inventory, (spec,))
+    assert reasons(read) == ["", "", "", WHY]
+    assert read.requests[2].alternatives == spec.requests[2].alternatives
+
+
+@pytest.mark.usefixtures("few")
+def test_the_same_devices_asked_for_alike_count_once() -> None:
+    inventory = fleet_of(*CLUSTER).inventory
+    same = spec_of(*(f"{ON}.index != 7 || {number} == -1" for number in range(40)))
+    assert within_limits(inventory, (same,)) == (same,)
+    counts = read_claim(claim("c", *(exactly(f"r{i}", NVIDIA, count=i + 1) for i in range(4)))).spec
+    assert reasons(within_limits(inventory, (counts,))[0]) == ["", "", "", WHY]
+
+
+@pytest.mark.usefixtures("few")
+def test_devices_that_have_to_be_compared_count_four_times() -> None:
+    inventory = fleet_of(*CLUSTER).inventory
+    asked = exactly("a", NVIDIA, f"{ON}.index < 37")
+    tied = [{"matchAttribute": f"{NVIDIA}/index", "requests": ["a"]}]
+    assert reasons(within_limits(inventory, (read_claim(claim("c", asked)).spec,))[0]) == [""]
+    assert reasons(within_limits(inventory, (read_claim(claim("c", asked, devices={"constraints": tied})).spec,))[0]) == [""]
+    wider = exactly("a", NVIDIA, f"{ON}.index < 38")
+    assert reasons(within_limits(inventory, (read_claim(claim("c", wider, devices={"constraints": tied})).spec,))[0]) == [WHY]
+    assert reasons(within_limits(inventory, (read_claim(claim("c", wider)).spec,))[0]) == [""]
+
+
+@pytest.mark.usefixtures("few")
+def test_the_devices_of_all_claims_count_together() -> None:
+    specs = tuple(spec_of(f"{ON}.index != {number}") for number in range(4))
+    read = within_limits(fleet_of(*CLUSTER).inventory, specs)
+    assert [reason for spec in read for reason in reasons(spec)] == ["", "", "", WHY]

@@ -21,6 +21,7 @@ from webhook.cel.cost.estimate import estimate
 from webhook.cel.cost.sizes import Declared
 from webhook.cel.device import Lookup, Path, attribute_map, capacity_map, capacity_value
 from webhook.cel.environment import Environment
+from webhook.cel.folds import weight
 from webhook.cel.frontend import parse
 from webhook.cel.hints import for_result
 from webhook.cel.problems import TOO_DEEP, CompileProblem, ExpressionError, too_costly
@@ -41,7 +42,7 @@ from webhook.cel.types import (
     format_type,
 )
 from webhook.cel.validators import validate
-from webhook.cel.values import AbortedError, CelError, EvaluationError, map_key, type_name
+from webhook.cel.values import STEPS, AbortedError, CelError, EvaluationError, limit_exceeded, map_key, type_name
 from webhook.model.quantity import Quantity
 
 ResultType = Choice["bool", "string"]
@@ -54,17 +55,32 @@ Converter: TypeAlias = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression. Immutable; may be used by many threads at once."""
+    """A compiled expression. Immutable; may be used by many threads at once. `weight` is that of a Selector."""
 
     text: str
+    weight: int
     _run: Closure = field(repr=False, compare=False)
     _result: type = field(repr=False, compare=False)
     _locals: tuple[None, ...] = field(repr=False, compare=False)
 
     def evaluate(self, values: Mapping[str, object]) -> object | CelError:
         """The result for these values of the declared variables, or the run-time error. Never raises."""
+        return self._evaluated([_Values(values), MAX_STEPS, *self._locals])
+
+    def tried(self, values: Mapping[str, object], most: int) -> tuple[object | CelError | None, int]:
+        """`evaluate`, with the steps that it took, as `Selector.tried` counts them; what turning `values` into CEL values takes
+        is not in them. None when it would take more than `most`. Never raises."""
+        if most < self.weight:
+            return None, self.weight
+        allowed = min(most - self.weight, MAX_STEPS)
+        frame: Frame = [_Values(values), allowed, *self._locals]
+        result = self._evaluated(frame)
+        taken: int = self.weight + allowed - frame[STEPS]
+        return (None if result == CelError(limit_exceeded().message) and allowed < MAX_STEPS else result), taken
+
+    def _evaluated(self, frame: Frame) -> object | CelError:
         try:
-            value = self._run([_Values(values), MAX_STEPS, *self._locals])
+            value = self._run(frame)
         except (EvaluationError, AbortedError) as error:
             return CelError(error.message)
         except Exception as error:  # noqa: BLE001  # whatever hostile text can still provoke
@@ -143,7 +159,7 @@ def _compile(text: str, declared: _Variables, result: ResultType) -> Expression:
         raise ExpressionError(CompileProblem(TOO_DEEP, 1, 1))
     compiler = Compiler(checked, _VariableRoots(variables))
     code = compiler.compile(checked.tree)
-    return Expression(text, code.run, python_result, (None,) * (compiler.slots - 2))
+    return Expression(text, weight(checked.tree), code.run, python_result, (None,) * (compiler.slots - 2))
 
 
 class _Values:

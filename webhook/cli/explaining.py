@@ -167,7 +167,7 @@ def _alternative(
     return ExplainedAlternative(
         alternative=alternative,
         shapes=alternative_shapes(fleet, policies, spec, request, alternative, nodes),
-        uncovered=uncovered(fleet, policies, spec, request, alternative, nodes, declared),
+        uncovered=uncovered(fleet, policies, spec, request, alternative, nodes, declared).shapes,
         devices=devices,
         certain=any(item.outcome == "error" for item in devices) and error_is_certain(fleet, spec, nodes),
     )

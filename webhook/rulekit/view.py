@@ -239,6 +239,11 @@ class View:
             return PodClaimSource(entry=entry, state="missing", ref=ref)
         return PodClaimSource(entry=entry, state="unknown")
 
+    @lazy
+    def alternatives_followed(self) -> int:
+        """The alternatives of all claims that the pod under review leads to."""
+        return sum(number_of_alternatives(source.spec) for source in self.pod_claims if source.spec is not None)
+
     @property
     def generated(self) -> bool:
         """Whether the claim under review was generated from a template (it says which entry of its owner it is for)."""

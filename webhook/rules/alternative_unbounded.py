@@ -30,7 +30,7 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
             models = judged.possible(view, request, alternative).models
             if alternative.selectors or len(models) < 2 or view.class_is_known_missing(alternative.device_class):
                 continue
-            if declared.present and not judged.uncovered(view, request, alternative, declared):
+            if declared.present and not judged.uncovered(view, request, alternative, declared).shapes:
                 continue
             yield Finding(
                 rule=RULE.id,

@@ -137,7 +137,7 @@ def _undeclared(view: View, policy: FallbackCompatibility, cases: list[Case]) ->
             path=verdict.judged.path(verdict.pointer),
             via=verdict.judged.via,
             place=field_path(verdict.pointer),
-            detail=undeclared_words(verdict.who, verdict.uncovered, verdict.declared, level),
+            detail=undeclared_words(verdict.who, verdict.uncovered, verdict.declared, level, verdict.untried),
             remedy=advice,
         )
         for verdict in found
@@ -154,7 +154,7 @@ def _verdicts(view: View, case: Case) -> Iterator[Verdict]:
         return
     for alternative, possible, plain in case.alternatives:
         missing = judged.uncovered(view, request, alternative, declared)
-        yield Verdict(judged, request, alternative, declared, possible.shapes, missing, plain)
+        yield Verdict(judged, request, alternative, declared, possible.shapes, missing.shapes, plain, missing.untried)
 
 
 def _severity(view: View, policy: FallbackCompatibility, declared: Declared) -> Severity:

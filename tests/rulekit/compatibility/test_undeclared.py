@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -20,12 +23,16 @@ from tests.build import (
     product,
     result,
 )
+from webhook.cel import Expression
 from webhook.fleet.fleet import Fleet
 from webhook.model.claim_reading import read_claim
 from webhook.rulekit.compatibility.declared import SHAPES_ANNOTATION, UNDECLARED, WHEN_ANNOTATION, Declared, statement_of
-from webhook.rulekit.compatibility.undeclared import allocated_uncovered, uncovered
+from webhook.rulekit.compatibility.undeclared import MOST_STEPS, Uncovered, allocated_uncovered, uncovered
 from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.shapes.catalog import catalog_for
 from webhook.rulekit.shapes.possible import allocated_shape
+from webhook.rulekit.shapes.shape import shape_of_models
+from webhook.rulekit.shapes.shape_cel import shape_value
 
 H100, A40, T4 = "NVIDIA H100 80GB HBM3", "NVIDIA A100 40GB", "Tesla T4"
 MODELS = catalog(product("h100", H100), product("a100", A40), product("t4", T4))
@@ -51,7 +58,7 @@ def missing(what: Declared, request: Raw | None = None, fleet: Fleet = FLEET, po
     spec = read_claim(claim("c", request or exactly(count=2))).spec
     asked = spec.requests[0]
     found = uncovered(fleet, policies, spec, asked, asked.alternatives[0], fleet.nodes.all, what)
-    return [str(shape) for shape in found]
+    return [str(shape) for shape in found.shapes]
 
 
 ALL = ["1x a100 + 1x h100", "2x a100", "2x t4"]
@@ -186,3 +193,115 @@ def test_a_device_that_is_gone_cannot_be_shown_to_an_expression() -> None:
 
     assert wrong(declared(when="true"))
     assert not wrong(declared("h100 + ?gpu.nvidia.com/*"))
+
+
+def verdict(what: Declared, request: Raw, fleet: Fleet) -> Uncovered:
+    spec = read_claim(claim("c", request)).spec
+    return uncovered(fleet, MODELS, spec, spec.requests[0], spec.requests[0].alternatives[0], fleet.nodes.all, what)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The steps of every time that `compatible-when` was asked."""
+    taken: list[int] = []
+    tried = Expression.tried
+
+    def counted(self: Expression, values: Mapping[str, object], most: int) -> Any:
+        result, steps = tried(self, values, most)
+        taken.append(steps)
+        return result, steps
+
+    monkeypatch.setattr(Expression, "tried", counted)
+    return taken
+
+
+def test_like_nodes_are_asked_about_once(asked: list[int]) -> None:
+    nodes = [device_slice(f"n{i}", gpu("a", T4, uuid=f"u{i}"), gpu("b", T4, uuid=f"v{i}")) for i in range(600)]
+    fleet = fleet_of(device_class(), *nodes)
+    assert verdict(declared(when="shape.count == 2"), exactly(mode="All"), fleet) == Uncovered()
+    assert len(asked) == 1
+    assert verdict(declared(when="shape.count == 2"), exactly(count=2), fleet) == Uncovered()
+    assert len(asked) == 2
+
+
+def test_devices_that_several_nodes_reach_are_told_apart() -> None:
+    fleet = fleet_of(
+        device_class(),
+        device_slice("n1", gpu("a", T4)),
+        device_slice("n2", gpu("a", T4)),
+        device_slice("far", gpu("x", T4, numa=0), gpu("y", T4, numa=1), nodeName=None, allNodes=True),
+    )
+    assert missing(declared(when="shape.count == 3"), exactly(mode="All"), fleet) == []
+    first = f'shape.devices.exists(d, d.attributes["{NVIDIA}"].?numa.orValue(2) == 0)'
+    assert missing(declared(when=first), exactly(mode="All"), fleet) == []
+    assert missing(declared(when=first), exactly(), fleet) == ["1x t4"]
+
+
+def test_it_is_said_what_the_expression_was_not_asked() -> None:
+    fleet = fleet_of(device_class(), device_slice("n", *(gpu(f"g{i}", T4, numa=i) for i in range(40))))
+    holds = declared(when=f'shape.devices.all(d, d.attributes["{NVIDIA}"].numa >= 0)')
+    found = verdict(holds, exactly(count=2), fleet)
+    assert found.untried == "it is not asked about more than 512 different choices of devices"
+    loops = "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5,6,7,8,9].all(c, a + b + c"
+    slow = declared(when=f'{loops} > shape.devices[0].attributes["{NVIDIA}"].numa - 100)))')
+    assert verdict(slow, exactly(), fleet) == Uncovered()
+    spec = read_claim(claim("c", exactly())).spec
+    all_at_once = (fleet, MODELS, spec, spec.requests[0], spec.requests[0].alternatives[0], fleet.nodes.all, slow)
+    found = uncovered(*all_at_once, among=256)
+    assert [str(shape) for shape in found.shapes] == ["1x t4"]
+    assert found.untried == "it takes too many steps to be asked about all devices"
+
+
+def test_all_alternatives_of_a_review_share_their_steps(asked: list[int]) -> None:
+    fleet = fleet_of(device_class(), device_slice("n", *(gpu(f"g{i}", T4, numa=i) for i in range(40))))
+    loops = "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5,6,7,8,9].all(c, a + b + c"
+    slow = declared(when=f'{loops} > shape.devices[0].attributes["{NVIDIA}"].numa - 100)))')
+    requests = [exactly(f"r{i}", NVIDIA, f'device.attributes["{NVIDIA}"].numa != {i}') for i in range(32)]
+    spec = read_claim(claim("c", *requests)).spec
+    for request in spec.requests:
+        (only,) = request.alternatives
+        assert uncovered(fleet, MODELS, spec, request, only, fleet.nodes.all, slow).untried
+    assert MOST_STEPS // 4 < sum(asked) <= MOST_STEPS
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_answer_is_that_of_asking_about_every_choice(seed: int) -> None:
+    rng = random.Random(seed)
+    slices = [
+        device_slice(
+            f"n{i}",
+            *(
+                gpu(f"g{j}", rng.choice([T4, A40]), rng.choice(["16Gi", "40Gi"]), numa=rng.randrange(3), uuid=f"{i}-{j}")
+                for j in range(rng.randrange(1, 4))
+            ),
+        )
+        for i in range(3)
+    ]
+    fleet = fleet_of(device_class(), *slices)
+    text = rng.choice(
+        [
+            f'shape.devices.all(d, d.attributes["{NVIDIA}"].numa < 2)',
+            f'shape.devices.exists(d, d.attributes["{NVIDIA}"].numa == 0) || shape.models == ["t4"]',
+            f'shape.capacity["{NVIDIA}"].memory.compareTo(quantity("56Gi")) >= 0',
+            f'shape.devices.all(d, !d.attributes["{NVIDIA}"].uuid.endsWith("-0"))',
+        ]
+    )
+    what = declared(when=text)
+    when = what.statement.when
+    assert when is not None
+    names = catalog_for(MODELS)
+    wrong = set()
+    for pool in fleet.inventory.pools:
+        for chosen in combinations(pool.devices, 2):
+            named = [(names.model_of(device), device) for device in chosen]
+            if when.evaluate({"shape": shape_value(named)}) is not True:
+                wrong.add(str(shape_of_models(model for model, _ in named)))
+    # Fallgate also asks about devices of different nodes together: it may only be stricter.
+    assert wrong <= set(missing(what, exactly(count=2), fleet))
+    single = {
+        str(shape_of_models([names.model_of(device)]))
+        for pool in fleet.inventory.pools
+        for device in pool.devices
+        if when.evaluate({"shape": shape_value([(names.model_of(device), device)])}) is not True
+    }
+    assert set(missing(what, exactly(), fleet)) == single

@@ -20,7 +20,7 @@ class Verdict:
     """One judged alternative: what is declared, what it may be given, and which of that is not covered.
 
     `alternative` is None for a claim that has its devices already: then the shape is what it was given. `plain`: the author
-    asked for it plainly, be it that a list was made of it.
+    asked for it plainly, be it that a list was made of it. `untried` is that of Uncovered.
     """
 
     judged: JudgedClaim
@@ -30,6 +30,7 @@ class Verdict:
     possible: tuple[Shape, ...]
     uncovered: tuple[Shape, ...]
     plain: bool = False
+    untried: str = ""
 
     @property
     def pointer(self) -> str:

@@ -10,11 +10,11 @@ from webhook.model.claim import Alternative, Claim, ClaimSpec, ClaimTemplate, Re
 from webhook.model.pod import Pod
 from webhook.model.pointer import field_path
 from webhook.rulekit.compatibility.declared import Declared, declared_for
-from webhook.rulekit.compatibility.undeclared import uncovered
+from webhook.rulekit.compatibility.undeclared import Uncovered, uncovered
 from webhook.rulekit.injection.authored import injected_request
 from webhook.rulekit.injection.provenance import InjectedRequest
 from webhook.rulekit.shapes.possible import alternative_shapes
-from webhook.rulekit.shapes.shape import AlternativeShapes, Shape
+from webhook.rulekit.shapes.shape import AlternativeShapes
 from webhook.rulekit.view import POD_CLAIM_ANNOTATION, PodClaimSource, View
 
 
@@ -51,9 +51,10 @@ class JudgedClaim:
         """What one of its alternatives may be given."""
         return alternative_shapes(view.fleet, view.policies, self.spec, request, alternative, self.nodes)
 
-    def uncovered(self, view: View, request: Request, alternative: Alternative, declared: Declared) -> tuple[Shape, ...]:
+    def uncovered(self, view: View, request: Request, alternative: Alternative, declared: Declared) -> Uncovered:
         """The possible shapes of one of its alternatives that `declared` does not cover."""
-        return uncovered(view.fleet, view.policies, self.spec, request, alternative, self.nodes, declared)
+        asked = (view.fleet, view.policies, self.spec, request, alternative, self.nodes, declared)
+        return uncovered(*asked, among=view.alternatives_followed)
 
     def injected(self, view: View, request: Request) -> InjectedRequest | None:
         """What was injected into one of its requests; None for a request that is as its author wrote it."""
@@ -85,7 +86,7 @@ def judged_claims(view: View) -> Iterator[JudgedClaim]:
 def all_declared(view: View, judged: JudgedClaim, request: Request) -> bool:
     """Whether something is declared about a request and covers every possible shape of all its alternatives."""
     declared = judged.declared(view, request)
-    return declared.present and not any(judged.uncovered(view, request, item, declared) for item in request.alternatives)
+    return declared.present and not any(judged.uncovered(view, request, item, declared).shapes for item in request.alternatives)
 
 
 def written_lists(view: View) -> Iterator[tuple[JudgedClaim, Request]]:

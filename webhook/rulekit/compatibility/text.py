@@ -15,13 +15,14 @@ from webhook.rulekit.shapes.shape import Shape
 MOST_SHAPES, MOST_ENTRIES = 8, 32
 
 
-def undeclared_words(who: str, shapes: Sequence[Shape], declared: Declared, own: Level) -> str:
+def undeclared_words(who: str, shapes: Sequence[Shape], declared: Declared, own: Level, untried: str = "") -> str:
     """`"a100-pair": 2x a100-40gb is not declared (declared: h100-80gb)`, or `may give 2x a100-40gb, which is not ...`.
 
     `who` is what goes in front, a name or a verb. `own` is the level at which the object under review declares: what was
-    declared elsewhere is said with its place.
+    declared elsewhere is said with its place, and why `compatible-when` has not been asked about everything (`untried`).
     """
-    said = f"{'is' if len(shapes) == 1 else 'are'} not declared ({declared_words(declared, own)})"
+    why = "; ".join(filter(None, (declared_words(declared, own), untried)))
+    said = f"{'is' if len(shapes) == 1 else 'are'} not declared ({why})"
     return f"{who}{listed(shapes)}{' ' if who.endswith(': ') else ', which '}{said}"
 
 

@@ -41,7 +41,7 @@ def undeclared(occasion: Occasion, request: Request, alternative: Alternative) -
     declared = _declared(occasion, request)
     if occasion.any_pod and not declared.present:
         return "", ""
-    missing = [str(shape) for shape in uncovered(*asked, declared)]
+    missing = [str(shape) for shape in uncovered(*asked, declared).shapes]
     if not missing:
         return "", ""
     said = f"declared: {declared.text or 'nothing that can be read'}" if declared.present else "nothing is declared"

@@ -6,9 +6,9 @@ equal nodes cost little more than one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory, Pool, PoolMatches
@@ -30,6 +30,7 @@ Values: TypeAlias = "tuple[tuple[object, ...], ...]"
 #: A model, and the values of distinct attributes (empty where they do not matter).
 Kind: TypeAlias = "tuple[str, Values]"
 _Item: TypeAlias = "tuple[Pool, Lot]"
+_Thing = TypeVar("_Thing")
 #: Shared counters with amounts in billionths (the smallest step of a quantity): (counter set, counter) -> amount, sorted.
 Draw: TypeAlias = "tuple[tuple[tuple[str, str], int], ...]"
 
@@ -199,9 +200,9 @@ def stocks_of(places: Iterable[Place], ask: Ask, nodes: NodeSet) -> frozenset[St
             local.setdefault(reached, []).extend(items)
         else:
             wide += [(reached, item) for item in items]
-    offers = list(_different(_offers(local, wide)))
-    loose = [any(lot.tied[i] == LISTED for offer in offers for _, lot in offer) for i in range(_ties(ask))]
-    return frozenset(stock for offer in offers for stock in _stocks(offer, ask, loose))
+    different = list(_different(offers(local, wide)))
+    loose = [any(lot.tied[i] == LISTED for offer in different for _, lot in offer) for i in range(_ties(ask))]
+    return frozenset(stock for offer in different for stock in _stocks(offer, ask, loose))
 
 
 def _ties(ask: Ask) -> int:
@@ -209,10 +210,10 @@ def _ties(ask: Ask) -> int:
     return len(ask.matched) if ask.count != 1 else 0
 
 
-def _different(offers: Iterable[list[_Item]]) -> Iterator[list[_Item]]:
+def _different(found: Iterable[list[_Item]]) -> Iterator[list[_Item]]:
     """One of those that come to the same stocks: thousands of nodes have the same to give. Counters are a pool's own."""
     told: set[Hashable] = set()
-    for offer in offers:
+    for offer in found:
         like = tuple([(lot.kind, lot.tied, lot.number) for _, lot in offer])
         if any(lot.draw for _, lot in offer):
             yield offer
@@ -221,23 +222,25 @@ def _different(offers: Iterable[list[_Item]]) -> Iterator[list[_Item]]:
             yield offer
 
 
-def _offers(local: Mapping[NodeSet, list[_Item]], wide: list[tuple[NodeSet, _Item]]) -> Iterator[list[_Item]]:
+def offers(local: Mapping[NodeSet, list[_Thing]], wide: Sequence[tuple[NodeSet, _Thing]]) -> Iterator[list[_Thing]]:
+    """What single nodes have (`local`, by sets of one node) together with what several reach; equal nodes without any of
+    their own are looked at together."""
     bare = 0
     for reached, _ in wide:
         bare |= reached
-    for node, items in local.items():
+    for node, things in local.items():
         bare &= ~node
-        yield [*items, *(item for reached, item in wide if reached & node)]
-    # The nodes without devices of their own, split by each reach in turn: equal ones are looked at together.
-    groups: list[tuple[NodeSet, list[_Item]]] = [(bare, [])]
-    for reached, item in wide:
+        yield [*things, *(thing for reached, thing in wide if reached & node)] if wide else things
+    # The nodes without devices of their own are split by each reach in turn.
+    groups: list[tuple[NodeSet, list[_Thing]]] = [(bare, [])]
+    for reached, thing in wide:
         groups = [
             (members & side, found)
-            for members, items in groups
-            for side, found in ((reached, [*items, item]), (~reached, items))
+            for members, things in groups
+            for side, found in ((reached, [*things, thing]), (~reached, things))
             if members & side
         ]
-    yield from (items for _, items in groups if items)
+    yield from (things for _, things in groups if things)
 
 
 def _stocks(offer: list[_Item], ask: Ask, loose: list[bool]) -> Iterator[Stock]:

@@ -65,10 +65,12 @@ class _Entry:
 
 
 class PoolModels(dict[str, str]):
-    """Device name -> model, for every device of a pool. `memo` is for what is derived from it (use `memo.remembered`)."""
+    """Device name -> model, for every device of a pool. `names` are the models alone, in the devices' order: the same tuple for
+    pools that are alike. `memo` is for what is derived from it (use `memo.remembered`)."""
 
-    def __init__(self, named: Iterable[tuple[str, str]]) -> None:
-        super().__init__(named)
+    def __init__(self, devices: Iterable[Device], names: tuple[str, ...]) -> None:
+        super().__init__(zip((device.name for device in devices), names, strict=True))
+        self.names = names
         self.memo: Memo = {}
 
 
@@ -109,8 +111,7 @@ class Catalog:
         if held is not None and held[0] is self and held[1] is inventory.classes:
             kept: PoolModels = held[2]
             return kept
-        names = self._names_in(pool, inventory.classes)
-        named = PoolModels(zip((device.name for device in pool.devices), names, strict=True))
+        named = PoolModels(pool.devices, self._names_in(pool, inventory.classes))
         pool.memo["models"] = (self, inventory.classes, named)
         return named
 

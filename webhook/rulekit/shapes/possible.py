@@ -6,7 +6,8 @@ requests of the claim take are left out of account, because they change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -40,8 +41,8 @@ __all__ = [
     "allocated_devices",
     "allocated_shape",
     "alternative_shapes",
-    "devices_for",
     "example_devices",
+    "usable_pools",
 ]
 
 #: From this minor version on, one request is given a shared device once (k8s.io/dynamic-resource-allocation structured).
@@ -162,9 +163,10 @@ def _alternative_shapes(
         )
     seen = _seen_by_few(fleet, alternative)
     errors = partial(_errors, matches, seen)
-    usable = _usable(fleet, matches, seen, nodes)
-    if usable:
-        return _by_device(fleet, catalog, ask, nodes, usable, errors)
+    key = (matches.match, tuple(seen), ask, nodes)
+    found = remembered(_memo_for(fleet, catalog), key, lambda: _by_device(fleet, catalog, ask, nodes, matches, seen), _KEPT)
+    if found is not None:
+        return replace(found, spell_errors=errors) if matches.error or seen else found
     if matches.count == 0:
         return _by_example(fleet.inventory, catalog, alternative, ask, matches)
     return AlternativeShapes(uncertain=_broken_pools(matches), spell_errors=errors)
@@ -231,9 +233,13 @@ def _by_device(
     catalog: Catalog,
     ask: Ask,
     nodes: NodeSet,
-    usable: list[Usable],
-    errors: Callable[[], tuple[DeviceError, ...]],
-) -> AlternativeShapes:
+    matches: Matches,
+    seen: list[Usable],
+) -> AlternativeShapes | None:
+    """What the devices that match can make, whichever selectors matched them. None when nothing is given out of any pool."""
+    usable = _usable(fleet, matches, seen, nodes)
+    if not usable:
+        return None
     consumable = fleet.server.enabled("DRAConsumableCapacity")
     repeated = consumable and fleet.server.minor < _SHARED_ONCE_SINCE
     inventory = fleet.inventory
@@ -258,8 +264,7 @@ def _by_device(
         unreachable=tuple(sorted(result.unreachable.items())[:_MOST_UNREACHABLE]),
         models=tuple(sorted({lot.kind[0] for placed in reached for lot in placed.lots})),
         drivers=tuple(sorted({placed.pool.driver for placed in reached})),
-        matches=sum(len(found.matched) for found, _ in usable),
-        spell_errors=errors,
+        matches=sum(found.match.bit_count() for found, _ in usable),
     )
 
 
@@ -325,9 +330,8 @@ def example_devices(inventory: Inventory, catalog: Catalog, alternative: Alterna
                 yield catalog.model_of(example, inventory.classes), example
 
 
-def devices_for(fleet: Fleet, catalog: Catalog, alternative: Alternative, nodes: NodeSet) -> Iterator[tuple[str, Device]]:
-    """The devices on `nodes` that pass the class's and the alternative's selectors, in the allocator's order, with models."""
+def usable_pools(fleet: Fleet, alternative: Alternative, nodes: NodeSet) -> list[Usable]:
+    """The pools with devices that pass the class's and the alternative's selectors, in the allocator's order, as far as
+    something is given out of them; each with those of `nodes` that see it so."""
     matches = fleet.inventory.match(alternative.device_class, tuple(item.expression for item in alternative.selectors))
-    for found, members in _usable(fleet, matches, _seen_by_few(fleet, alternative), nodes):
-        models = catalog.models_in(found.pool, fleet.inventory)
-        yield from ((models[item.name], item) for item in found.matched if fleet.nodes.reached(item.reach) & members)
+    return _usable(fleet, matches, _seen_by_few(fleet, alternative), nodes)

@@ -1,0 +1,146 @@
+"""The devices that a condition is asked about: of those that it cannot tell apart, one stands for all.
+
+Only attributes and capacities whose name occurs in its text can make a difference to it. Pools that are alike in these, and
+nodes with the like pools, are looked at once: a fleet of thousands of nodes has a handful of different machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from webhook.fleet.fleet import Fleet
+from webhook.fleet.inventory import PoolMatches
+from webhook.fleet.likeness import Reads, likeness
+from webhook.fleet.nodes import NodeSet
+from webhook.fleet.pool import Pool
+from webhook.model.claim import MAX_RESULTS
+from webhook.model.device import Device
+from webhook.rulekit.shapes.candidates import offers
+from webhook.rulekit.shapes.catalog import Catalog
+from webhook.rulekit.shapes.possible import Usable
+
+#: A device with its model.
+Named: TypeAlias = "tuple[str, Device]"
+#: By model: one device of each sort, and how many of that sort there are.
+Supply: TypeAlias = "Mapping[str, list[tuple[Device, int]]]"
+_SHARABLE: Final = ("sharable", "")
+#: The attributes and capacities of a device that are read.
+_Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
+
+
+class Apart:
+    """What a text can tell apart."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._read: dict[_Names, _Names] = {}
+
+    def sort(self, device: Device) -> Hashable:
+        """Equal for devices that say the same wherever the text looks."""
+        attributes, capacity = self._of((tuple(device.attributes), tuple(device.capacity)))
+        said = tuple([device.attributes[name] for name in attributes])
+        return device.driver, attributes, said, capacity, tuple([device.capacity[name] for name in capacity])
+
+    def likeness(self, pool: Pool) -> Hashable:
+        """Equal for pools whose devices, one by one, are of the same sorts."""
+        attributes, capacity = self._of(_names_in(pool))
+        reads: Reads = (
+            *[("attribute", name) for name in attributes],
+            *[("capacity", name) for name in capacity],
+            _SHARABLE,
+        )
+        return reads, likeness(pool, reads)
+
+    def _of(self, names: _Names) -> _Names:
+        found = self._read.get(names)
+        if found is None:
+            attributes, capacity = (tuple(sorted(name for name in part if self._looks_at(name))) for part in names)
+            found = self._read[names] = (attributes, capacity)
+        return found
+
+    def _looks_at(self, name: str) -> bool:
+        return name.rpartition("/")[2] in self._text
+
+
+def _names_in(pool: Pool) -> _Names:
+    """All attributes and capacities of a pool's devices. Remembered on the pool."""
+    found: _Names | None = pool.memo.get("names")
+    if found is None:
+        attributes = dict.fromkeys(name for device in pool.devices for name in device.attributes)
+        capacity = dict.fromkeys(name for device in pool.devices for name in device.capacity)
+        found = pool.memo["names"] = (tuple(attributes), tuple(capacity))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Devices with their models, all reached from the same nodes. `like` is equal for parts that cannot be told apart."""
+
+    like: Hashable
+    nodes: NodeSet
+    devices: tuple[Named, ...]
+
+
+def parts_of(fleet: Fleet, catalog: Catalog, usable: Iterable[Usable], apart: Apart) -> Iterator[Part]:
+    """The devices that may be given, in the allocator's order: those of a pool of one node together, others one by one."""
+    known: dict[Hashable, tuple[Named, ...]] = {}
+    for found, members in usable:
+        pool, models = found.pool, catalog.models_in(found.pool, fleet.inventory)
+        if pool.node:
+            nodes = fleet.nodes.reached(pool.devices[0].reach) & members
+            like = (pool.driver, found.match, apart.likeness(pool), models.names)
+            if nodes and like not in known:
+                known[like] = _named(found, models)
+            if nodes:
+                yield Part(like, nodes, known[like])
+            continue
+        for model, device in _named(found, models):
+            nodes = fleet.nodes.reached(device.reach) & members
+            if nodes:
+                yield Part((model, device.sharable, apart.sort(device)), nodes, ((model, device),))
+
+
+def _named(found: PoolMatches, models: Mapping[str, str]) -> tuple[Named, ...]:
+    return tuple([(models[device.name], device) for device in found.matched])
+
+
+def supply_of(devices: Iterable[tuple[Named, int]], apart: Apart) -> Supply:
+    """The devices of a fleet, or examples, by model and sort; each is given with how many of the like there are."""
+    groups: dict[str, dict[Hashable, tuple[Device, int]]] = {}
+    for (model, device), times in devices:
+        sorts = groups.setdefault(model, {})
+        sort = apart.sort(device)
+        first, number = sorts.get(sort, (device, 0))
+        sorts[sort] = (first, number + times * (MAX_RESULTS if device.sharable else 1))
+    return {model: list(sorts.values()) for model, sorts in groups.items()}
+
+
+def counted(parts: Iterable[Part]) -> list[tuple[Named, int]]:
+    """The devices of all parts, the like ones once with their number."""
+    numbers: dict[Hashable, int] = {}
+    firsts: dict[Hashable, tuple[Named, ...]] = {}
+    for part in parts:
+        numbers[part.like] = numbers.get(part.like, 0) + 1
+        firsts.setdefault(part.like, part.devices)
+    return [(named, numbers[like]) for like, devices in firsts.items() for named in devices]
+
+
+def whole_nodes(parts: Iterable[Part], most: int) -> list[tuple[Named, ...]] | None:
+    """All devices of each node, the like nodes once. None when that would take more than `most` looks at a part."""
+    local: dict[NodeSet, list[Part]] = {}
+    wide: list[tuple[NodeSet, Part]] = []
+    for part in parts:
+        if part.nodes & (part.nodes - 1) == 0:
+            local.setdefault(part.nodes, []).append(part)
+        else:
+            wide.append((part.nodes, part))
+    if len(wide) * (len(local) + len(wide)) > most:
+        return None
+    different: dict[tuple[Hashable, ...], tuple[Named, ...]] = {}
+    for here in offers(local, wide):
+        like = tuple([part.like for part in here])
+        if like not in different:
+            different[like] = tuple([named for part in here for named in part.devices])
+    return list(different.values())
