@@ -9,10 +9,12 @@ Because:  today the rest of the selector decides before the read; a device with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.cel import Reference, Selector
+from webhook.fleet.inventory import Inventory
 from webhook.fleet.matching import compile_for
+from webhook.fleet.memo import remembered
 from webhook.model.claim import SelectorText
 from webhook.model.device import Device
 from webhook.model.finding import Finding
@@ -31,9 +33,8 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
     """One finding per selector, about the first thing that it reads and some device lacks."""
     for found in own_selections(view):
         if _is_judged(found):
-            devices = tuple(candidates(view.fleet.inventory, found.alternative.device_class))
             for written in found.alternative.selectors:
-                yield from _of_selector(view, written, devices)
+                yield from _of_selector(view, written, found.alternative.device_class)
 
 
 def _is_judged(found: Selection) -> bool:
@@ -41,23 +42,35 @@ def _is_judged(found: Selection) -> bool:
     return not (matches.class_missing or matches.problems or matches.error)
 
 
-def _of_selector(view: View, written: SelectorText, devices: Sequence[Device]) -> Iterator[Finding]:
+def _of_selector(view: View, written: SelectorText, device_class: str) -> Iterator[Finding]:
     compiled = compile_for(view.fleet.server, written.expression)
     if not isinstance(compiled, Selector):
         return
     for read in sorted(compiled.references, key=lambda item: (item.domain, item.name, item.kind)):
-        lacking = [device for device in devices if f"{read.domain}/{read.name}" not in _published(device, read)]
-        if read.name and not read.guarded and lacking:
-            yield _finding(view, written, read, (len(lacking), len(devices)), lacking[0])
+        lacking = _lacking(view.fleet.inventory, device_class, read) if read.name and not read.guarded else None
+        if lacking is not None:
+            yield _finding(view, written, read, lacking)
             return
+
+
+def _lacking(inventory: Inventory, device_class: str, read: Reference) -> tuple[int, int, Device] | None:
+    """How many devices of the class do not publish what is read, out of how many, and the first; None when all do."""
+    key = ("lacking", device_class, read.kind, read.domain, read.name)
+    return remembered(inventory.memo, key, lambda: _without(candidates(inventory, device_class), read))
+
+
+def _without(devices: Iterable[Device], read: Reference) -> tuple[int, int, Device] | None:
+    asked = tuple(devices)
+    lacking = [device for device in asked if f"{read.domain}/{read.name}" not in _published(device, read)]
+    return (len(lacking), len(asked), lacking[0]) if lacking else None
 
 
 def _published(device: Device, read: Reference) -> Mapping[str, object]:
     return device.capacity if read.kind == "capacity" else device.attributes
 
 
-def _finding(view: View, written: SelectorText, read: Reference, counts: tuple[int, int], first: Device) -> Finding:
-    lacking, all_ = counts
+def _finding(view: View, written: SelectorText, read: Reference, found: tuple[int, int, Device]) -> Finding:
+    lacking, all_, first = found
     path = f'device.{"capacity" if read.kind == "capacity" else "attributes"}["{read.domain}"].{read.name}'
     return Finding(
         rule=RULE.id,

@@ -41,7 +41,8 @@ class Apart:
         """Equal for devices that say the same wherever the text looks."""
         attributes, capacity = self._of((tuple(device.attributes), tuple(device.capacity)))
         said = tuple([device.attributes[name] for name in attributes])
-        return device.driver, attributes, said, capacity, tuple([device.capacity[name] for name in capacity])
+        held = tuple([device.capacity[name] for name in capacity])
+        return device.driver, device.sharable, attributes, said, capacity, held
 
     def likeness(self, pool: Pool) -> Hashable:
         """Equal for pools whose devices, one by one, are of the same sorts."""
@@ -78,28 +79,26 @@ def _names_in(pool: Pool) -> _Names:
 class Part:
     """Devices with their models, all reached from the same nodes. `like` is equal for parts that cannot be told apart."""
 
-    like: Hashable
+    like: int
     nodes: NodeSet
     devices: tuple[Named, ...]
 
 
 def parts_of(fleet: Fleet, catalog: Catalog, usable: Iterable[Usable], apart: Apart) -> Iterator[Part]:
     """The devices that may be given, in the allocator's order: those of a pool of one node together, others one by one."""
-    known: dict[Hashable, tuple[Named, ...]] = {}
+    known: dict[Hashable, tuple[int, tuple[Named, ...]]] = {}
     for found, members in usable:
         pool, models = found.pool, catalog.models_in(found.pool, fleet.inventory)
-        if pool.node:
-            nodes = fleet.nodes.reached(pool.devices[0].reach) & members
-            like = (pool.driver, found.match, apart.likeness(pool), models.names)
-            if nodes and like not in known:
-                known[like] = _named(found, models)
-            if nodes:
-                yield Part(like, nodes, known[like])
+        if not pool.node:
+            for model, device in _named(found, models):
+                like, devices = known.setdefault((model, apart.sort(device)), (len(known), ((model, device),)))
+                yield Part(like, fleet.nodes.reached(device.reach) & members, devices)
             continue
-        for model, device in _named(found, models):
-            nodes = fleet.nodes.reached(device.reach) & members
-            if nodes:
-                yield Part((model, device.sharable, apart.sort(device)), nodes, ((model, device),))
+        key = (pool.driver, found.match, apart.likeness(pool), models.names)
+        part = known.get(key)
+        if part is None:
+            part = known[key] = (len(known), _named(found, models))
+        yield Part(part[0], fleet.nodes.reached(pool.devices[0].reach) & members, part[1])
 
 
 def _named(found: PoolMatches, models: Mapping[str, str]) -> tuple[Named, ...]:
@@ -118,12 +117,13 @@ def supply_of(devices: Iterable[tuple[Named, int]], apart: Apart) -> Supply:
 
 
 def counted(parts: Iterable[Part]) -> list[tuple[Named, int]]:
-    """The devices of all parts, the like ones once with their number."""
-    numbers: dict[Hashable, int] = {}
-    firsts: dict[Hashable, tuple[Named, ...]] = {}
+    """The devices of all parts that some node reaches, the like ones once with their number."""
+    numbers: dict[int, int] = {}
+    firsts: dict[int, tuple[Named, ...]] = {}
     for part in parts:
-        numbers[part.like] = numbers.get(part.like, 0) + 1
-        firsts.setdefault(part.like, part.devices)
+        if part.nodes:
+            numbers[part.like] = numbers.get(part.like, 0) + 1
+            firsts[part.like] = part.devices
     return [(named, numbers[like]) for like, devices in firsts.items() for named in devices]
 
 
@@ -132,13 +132,15 @@ def whole_nodes(parts: Iterable[Part], most: int) -> list[tuple[Named, ...]] | N
     local: dict[NodeSet, list[Part]] = {}
     wide: list[tuple[NodeSet, Part]] = []
     for part in parts:
+        if not part.nodes:
+            continue
         if part.nodes & (part.nodes - 1) == 0:
             local.setdefault(part.nodes, []).append(part)
         else:
             wide.append((part.nodes, part))
     if len(wide) * (len(local) + len(wide)) > most:
         return None
-    different: dict[tuple[Hashable, ...], tuple[Named, ...]] = {}
+    different: dict[tuple[int, ...], tuple[Named, ...]] = {}
     for here in offers(local, wide):
         like = tuple([part.like for part in here])
         if like not in different:
