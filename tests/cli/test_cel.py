@@ -40,14 +40,33 @@ def test_errors_are_grouped_with_what_would_help(run: Any, write: Callable[..., 
     assert found.exit_code == 0
     assert found.stdout.startswith(
         "6 devices raise an error: no such key: memory\n"
-        "  4  a100-40gb  node-a  gpu-0, gpu-1, gpu-2, gpu-3\n"
-        "  2  h100-80gb  node-h  gpu-0, gpu-1\n"
         "  memory is a capacity of this device, not an attribute: write"
         ' device.capacity["gpu.nvidia.com"].memory\n'
+        "  4  a100-40gb  node-a  gpu-0, gpu-1, gpu-2, gpu-3\n"
+        "  2  h100-80gb  node-h  gpu-0, gpu-1\n"
+        "1 device raises an error: no such key: memory\n"
+        '  other.example.com publishes nothing under "gpu.nvidia.com", and under "other.example.com" model;'
+        " to pass over such devices write"
+        ' has(device.attributes["gpu.nvidia.com"].memory) &&'
+        ' device.attributes["gpu.nvidia.com"].memory.isGreaterThan(quantity("1Gi"))\n'
+        "  1  ?other.example.com/x  node-o  card-0\n"
     )
-    assert (
-        "\n1 device raises an error: no such key: memory\n  1  ?other.example.com/x  node-o  card-0\n  guard it" in found.stdout
-    )
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ('device.attributes["productName"] == "x"', 'device.attributes["gpu.nvidia.com"].productName'),
+        ('device.attributes.productName == "x"', 'device.attributes["gpu.nvidia.com"].productName'),
+        ('device.attributes["memory"] == "x"', 'device.capacity["gpu.nvidia.com"].memory'),
+        ('device.productName == "x"', 'device.attributes["gpu.nvidia.com"].productName'),
+        ('device.memory == "x"', 'device.capacity["gpu.nvidia.com"].memory'),
+    ],
+)
+def test_a_bare_name_is_written_with_the_fleets_own_driver(run: Any, text: str, right: str) -> None:
+    found = run("cel", text, *BASE)
+    assert found.exit_code == 1
+    assert found.stderr.endswith(f" write {right}\n")
 
 
 def test_many_devices_are_counted(run: Any, write: Callable[..., str]) -> None:

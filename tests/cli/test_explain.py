@@ -101,6 +101,7 @@ def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
         "declared",
         "unreachable",
         "certain",
+        "hints",
     ]
     assert (big["name"], big["path"]) == ("big", "spec.devices.requests[0].firstAvailable[0]")
     assert (big["shapes"], big["matches"], big["errors"], big["uncertain"], big["declared"]) == (
@@ -119,8 +120,16 @@ def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
         "model": "h100-80gb",
         "outcome": "match",
         "error": "",
+        "hint": "",
     }
     assert [item["outcome"] for item in big["devices"]] == ["no match"] * 4 + ["match"] * 2
+
+
+GUARDED = (
+    "other devices of gpu.nvidia.com have productName: write"
+    ' has(device.attributes["gpu.nvidia.com"].productName) &&'
+    ' device.attributes["gpu.nvidia.com"].productName.contains("H100")'
+)
 
 
 def test_cel_errors_are_told_by_device(explained: Callable[..., list[Any]], write: Callable[..., str]) -> None:
@@ -128,7 +137,9 @@ def test_cel_errors_are_told_by_device(explained: Callable[..., list[Any]], writ
     (found,) = explained(claim("both", exactly("gpu", "h100.example.com")))
     (only,) = found["requests"][0]["alternatives"]
     (error,) = only["errors"]
-    assert error.startswith("gpu.nvidia.com/node-o/odd: ")
+    assert error == "gpu.nvidia.com/node-o/odd: no such key: productName"
+    assert only["hints"] == [GUARDED]
+    assert [item["hint"] for item in only["devices"]] == [""] * 6 + [GUARDED]
     assert [item["outcome"] for item in only["devices"]] == ["no match"] * 4 + ["match"] * 2 + ["error"]
 
 
@@ -137,7 +148,11 @@ def test_text_of_cel_errors_shows_the_message_and_the_selector(run: Any, write: 
     found = run("explain", write("in.yaml", claim("c", exactly("gpu", "h100.example.com"))), *BASE)
     lines = found.stdout.splitlines()
     at = lines.index("      1 ?gpu.nvidia.com/unknown raises a CEL error  on node-o: odd")
-    assert lines[at + 2] == '        in device.attributes["gpu.nvidia.com"].productName.contains("H100")'
+    assert lines[at + 1 : at + 4] == [
+        "        no such key: productName",
+        f"        {GUARDED}",
+        '        in device.attributes["gpu.nvidia.com"].productName.contains("H100")',
+    ]
 
 
 def test_what_is_not_known_is_uncertain_and_neither_declared_nor_not(explained: Callable[..., list[Any]]) -> None:
@@ -150,7 +165,19 @@ def test_a_selector_that_does_not_compile_is_an_error(explained: Callable[..., l
     (found,) = explained(claim("c", exactly("gpu", "gpu.nvidia.com", "device.nope ==")))
     (only,) = found["requests"][0]["alternatives"]
     assert only["errors"][0].startswith("a selector does not compile: ")
+    assert (only["uncertain"], only["hints"]) == ("", [""])
     assert only["devices"] == []
+
+
+def test_what_would_help_stands_under_a_compile_error(run: Any, write: Callable[..., str]) -> None:
+    asked = claim("c", exactly("gpu", "h100.example.com", 'device.attributes["productName"] == "H100"'))
+    lines = run("explain", write("in.yaml", asked), *BASE).stdout.splitlines()
+    at = lines.index(
+        "      a selector does not compile: found no matching overload for '_==_' applied to '(map(string, dyn), string)'"
+    )
+    assert lines[at + 1 :] == [
+        '        the first index is the domain, not the name: write device.attributes["gpu.nvidia.com"].productName'
+    ]
 
 
 def test_requests_of_a_pod_name_its_claim_and_their_origin(explained: Callable[..., list[Any]]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from webhook.cel.ast import Call, Ident, Literal, Node
+from webhook.cel.ast import Call, Ident, Literal, Node, Select
 from webhook.cel.library.table import Function
 from webhook.cel.spelling import spelt
 from webhook.cel.types import BOOL, DOUBLE, INT, QUANTITY, SEMVER, STRING, UINT, Kind, Type, format_type, is_dyn
@@ -128,8 +128,12 @@ def _is_quantity(text: str) -> bool:
 
 
 def _domain(node: Node, type_: Type | None) -> str:
-    """`device.capacity["memory"]`: a name where the domain is wanted."""
-    if type_ is None or type_.kind is not Kind.MAP or not isinstance(node, Call) or node.function != "_[_]":
+    """`device.capacity["memory"]`, `device.capacity.memory`: a name where the domain is wanted."""
+    if type_ is None or type_.kind is not Kind.MAP:
+        return ""
+    if isinstance(node, Select) and spelt(node.operand) in ("device.attributes", "device.capacity"):
+        return f'what comes first is the domain, not the name: write {spelt(node.operand)}["<driver>"].{node.field}'
+    if not isinstance(node, Call) or node.function != "_[_]":
         return ""
     (whole, key), name = node.args, spelt(node.args[0])
     if name not in ("device.attributes", "device.capacity") or not isinstance(key, Literal) or type(key.value) is not str:

@@ -64,7 +64,7 @@ def command(
     if expression is None:
         raise InputError("there is no expression: fallgate cel 'device.driver == \"gpu.nvidia.com\"' --fleet DIR")
     fleet = read_cluster(source).fleet
-    selector = compiled(expression, fleet.server)
+    selector = compiled(expression, fleet, class_name)
     if not isinstance(selector, Selector):
         if output == "text":
             for problem in selector:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webhook.cel import CelError, CompileProblem, Selector, Verdict
 from webhook.cli.explaining import AskedDevice
+from webhook.cli.hinting import Hints
 from webhook.errors import InputError
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.matching import DeviceError, compile_all, compile_for
 from webhook.model.device import Device
-from webhook.model.server_version import Server
 from webhook.rulekit.policies import PolicySet
-from webhook.rulekit.selectors.hints import fault_of, hint
+from webhook.rulekit.selectors.own_domain import with_domain
 from webhook.rulekit.shapes.catalog import catalog_for
 
 
@@ -35,12 +35,13 @@ class Asked:
         return tuple(device for device in self.devices if device.outcome == outcome)
 
 
-def compiled(text: str, server: Server) -> Selector | tuple[CompileProblem, ...]:
-    """The selector in the CEL of that server, or what it would refuse it for."""
-    selector = compile_for(server, text)
-    if isinstance(selector, Selector) and selector.refusal is not None:
-        return (selector.refusal,)
-    return selector
+def compiled(text: str, fleet: Fleet, class_name: str = "") -> Selector | tuple[CompileProblem, ...]:
+    """The selector in the CEL of the fleet's server, or what it would refuse it for, with hints that name its drivers."""
+    selector = compile_for(fleet.server, text)
+    if not isinstance(selector, Selector):
+        drivers = fleet.inventory.drivers_of_class(class_name) if class_name else ()
+        return tuple(replace(item, hint=with_domain(item.hint, fleet.inventory, drivers)) for item in selector)
+    return (selector.refusal,) if selector.refusal is not None else selector
 
 
 def ask(selector: Selector, fleet: Fleet, policies: PolicySet, class_name: str = "") -> Asked:
@@ -52,10 +53,11 @@ def ask(selector: Selector, fleet: Fleet, policies: PolicySet, class_name: str =
     catalog = catalog_for(policies)
     found: list[AskedDevice] = []
     left_out = 0
+    hints = Hints(fleet.inventory)
     for pool in fleet.inventory.pools:
         models = catalog.models_in(pool, fleet.inventory)
         for device in pool.devices:
-            asked = _ask(device, models[device.name], before, selector)
+            asked = _ask(device, models[device.name], before, selector, hints)
             if asked is None:
                 left_out += 1
             else:
@@ -74,21 +76,17 @@ def _class_selectors(fleet: Fleet, name: str) -> tuple[Selector, ...]:
     return selectors
 
 
-def _ask(device: Device, model: str, before: Sequence[Selector], selector: Selector) -> AskedDevice | None:
+def _ask(device: Device, model: str, before: Sequence[Selector], selector: Selector, hints: Hints) -> AskedDevice | None:
     for one in (*before, selector):
         outcome = one.against(device)
         if isinstance(outcome, CelError):
-            return AskedDevice(device=device, model=model, outcome="error", error=outcome.message, selector=one.text)
+            helps = hints(DeviceError(device, outcome.message, one.text))
+            return AskedDevice(
+                device=device, model=model, outcome="error", error=outcome.message, selector=one.text, hint=helps
+            )
         if outcome is not Verdict.MATCH:
             return AskedDevice(device=device, model=model, outcome="no match", selector=one.text) if one is selector else None
     return AskedDevice(device=device, model=model, outcome="match")
-
-
-def advice(asked: AskedDevice) -> str:
-    """What would help against the error that a device raises."""
-    error = DeviceError(asked.device, asked.error, asked.selector)
-    fault = fault_of(error)
-    return hint(error) if fault is None else f"{fault.detail}: {fault.remedy}"
 
 
 def document(asked: Asked) -> dict[str, Any]:
@@ -110,7 +108,7 @@ def document(asked: Asked) -> dict[str, Any]:
                 "model": item.model,
                 "outcome": item.outcome,
                 "error": item.error,
-                "hint": advice(item) if item.outcome == "error" else "",
+                "hint": item.hint,
             }
             for item in asked.devices
         ],

@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from webhook.cel import CompileProblem, line_of
-from webhook.cli.cel_asking import Asked, advice, grouped
+from webhook.cli.cel_asking import Asked, grouped
 from webhook.cli.explaining import AskedDevice
 from webhook.cli.outputs.tables import aligned
 from webhook.errors import Problem
@@ -23,9 +23,9 @@ def asked_text(asked: Asked) -> Iterator[Text]:
         devices = asked.having(outcome)
         if devices:
             yield from _section(devices, f"{_counted(len(devices))} {_verb(verb, len(devices))}", style)
-    for error, devices in _by_error(asked.having("error")):
-        yield from _section(devices, f"{_counted(len(devices))} {_verb('raise', len(devices))} an error: {error}", "red")
-        yield Text(f"  {advice(devices[0])}", "cyan")
+    for (error, hint), devices in _by_error(asked.having("error")):
+        title = f"{_counted(len(devices))} {_verb('raise', len(devices))} an error: {error}"
+        yield from _section(devices, title, "red", hint)
     if not asked.devices:
         yield Text("there is no device to ask" + (": the class rules out all of them" if asked.left_out else ""), "yellow")
     elif asked.left_out:
@@ -45,20 +45,22 @@ def problem_of(problem: CompileProblem, text: str) -> Problem:
     )
 
 
-def _section(devices: Sequence[AskedDevice], title: str, style: str) -> Iterator[Text]:
+def _section(devices: Sequence[AskedDevice], title: str, style: str, hint: str = "") -> Iterator[Text]:
     yield Text(title, f"bold {style}" if style != "dim" else style)
+    if hint:
+        yield Text(f"  {hint}", "cyan")
     rows = [
         (f"  {len(members)}", model, node or "(several nodes)", _names(members)) for model, node, members in grouped(devices)
     ]
     yield from map(Text, aligned(rows))
 
 
-def _by_error(devices: Sequence[AskedDevice]) -> list[tuple[str, tuple[AskedDevice, ...]]]:
-    """By error and driver: what helps is the same for all devices of a group."""
+def _by_error(devices: Sequence[AskedDevice]) -> list[tuple[tuple[str, str], tuple[AskedDevice, ...]]]:
+    """By error and what helps against it."""
     groups: dict[tuple[str, str], list[AskedDevice]] = {}
     for item in devices:
-        groups.setdefault((item.error, item.device.driver), []).append(item)
-    return [(error, tuple(members)) for (error, _), members in groups.items()]
+        groups.setdefault((item.error, item.hint), []).append(item)
+    return [(key, tuple(members)) for key, members in groups.items()]
 
 
 def _names(devices: Sequence[AskedDevice]) -> str:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from webhook.cel import Selector, Verdict, compile_selector
+from webhook.cel import Selector, Verdict
 from webhook.cli.asking import Asked
+from webhook.cli.hinting import Hints
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Matches
+from webhook.fleet.matching import DeviceError, compile_for
 from webhook.fleet.nodes import NodeSet
 from webhook.model.claim import ALL, Alternative, Claim, ClaimSpec, ClaimTemplate, Request
 from webhook.model.device import Device
 from webhook.model.pointer import field_path
+from webhook.model.server_version import Server
 from webhook.rulekit.compatibility.declared import Declared, declared_for
 from webhook.rulekit.compatibility.undeclared import allocated_uncovered, uncovered
 from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.selectors.own_domain import with_domain
 from webhook.rulekit.shapes.catalog import Catalog, catalog_for
 from webhook.rulekit.shapes.certainty import error_is_certain
 from webhook.rulekit.shapes.possible import AlternativeShapes, Shape, allocated_shape, alternative_shapes
@@ -25,13 +29,14 @@ from webhook.rulekit.subject import Subject, read_subject
 from webhook.rulekit.view import POD_CLAIM_ANNOTATION, View
 
 Outcome = Literal["match", "no match", "error"]
+DeviceKey: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedDevice:
     """A known device and what the selectors say of it. `node` is "" when several nodes reach it.
 
-    `selector` is the CEL text that said no or raised `error`; "" for a match.
+    `selector` is the CEL text that said no or raised `error`, "" for a match; `hint` is what would help against the error.
     """
 
     device: Device
@@ -39,6 +44,7 @@ class AskedDevice:
     outcome: Outcome
     error: str = ""
     selector: str = ""
+    hint: str = ""
 
     @property
     def node(self) -> str:
@@ -51,7 +57,8 @@ class ExplainedAlternative:
     """An alternative, what it may be given, and the devices of its drivers on the nodes that matter.
 
     `uncovered` are the possible shapes that are not declared. `certain`: it raises a CEL error, and no node gets past an error
-    of the claim.
+    of the claim. `problem_hints` has what to write instead for each of the problems of `shapes`, "" where there is nothing to
+    say.
     """
 
     alternative: Alternative
@@ -59,6 +66,12 @@ class ExplainedAlternative:
     uncovered: tuple[Shape, ...]
     devices: tuple[AskedDevice, ...]
     certain: bool = False
+    problem_hints: tuple[str, ...] = ()
+
+    @property
+    def uncertain(self) -> str:
+        """Why nothing certain can be said, "" when something is: what may be given, or that nothing ever is."""
+        return "" if self.certain or self.shapes.problems else self.shapes.uncertain
 
     @property
     def ask(self) -> str:
@@ -164,12 +177,15 @@ def _alternative(
 ) -> ExplainedAlternative:
     fleet, policies, nodes = view.fleet, view.policies, view.feasible
     devices = tuple(_devices(fleet, policies, alternative, nodes))
+    shapes = alternative_shapes(fleet, policies, spec, request, alternative, nodes)
+    drivers = fleet.inventory.drivers_of_class(alternative.device_class)
     return ExplainedAlternative(
         alternative=alternative,
-        shapes=alternative_shapes(fleet, policies, spec, request, alternative, nodes),
+        shapes=shapes,
         uncovered=uncovered(fleet, policies, spec, request, alternative, nodes, declared).shapes,
         devices=devices,
         certain=any(item.outcome == "error" for item in devices) and error_is_certain(fleet, spec, nodes),
+        problem_hints=tuple(with_domain(problem.hint, fleet.inventory, drivers) for problem in shapes.problems),
     )
 
 
@@ -181,6 +197,7 @@ def _devices(fleet: Fleet, policies: PolicySet, alternative: Alternative, nodes:
         return
     matched, errors = _outcomes(matches)
     texts = (*fleet.inventory.classes[alternative.device_class].selectors, *selectors)
+    hints = Hints(fleet.inventory)
     drivers = fleet.inventory.drivers_of_class(alternative.device_class)
     erring = {(driver, pool) for driver, pool, _ in errors}
     catalog = catalog_for(policies)
@@ -195,22 +212,29 @@ def _devices(fleet: Fleet, policies: PolicySet, alternative: Alternative, nodes:
             if device.key in matched:
                 yield AskedDevice(device=device, model=model, outcome="match")
             elif device.key in errors:
-                message, selector = errors[device.key]
-                yield AskedDevice(device=device, model=model, outcome="error", error=message, selector=selector)
+                error = errors[device.key]
+                yield AskedDevice(
+                    device=device,
+                    model=model,
+                    outcome="error",
+                    error=error.message,
+                    selector=error.expression,
+                    hint=hints(error),
+                )
             else:
-                yield AskedDevice(device=device, model=model, outcome="no match", selector=_refusing(device, texts))
+                refusing = _refusing(device, texts, fleet.server)
+                yield AskedDevice(device=device, model=model, outcome="no match", selector=refusing)
 
 
-def _outcomes(matches: Matches) -> tuple[frozenset[tuple[str, str, str]], dict[tuple[str, str, str], tuple[str, str]]]:
+def _outcomes(matches: Matches) -> tuple[frozenset[DeviceKey], dict[DeviceKey, DeviceError]]:
     matched = frozenset(device.key for found in matches.pools for device in found.matched)
-    errors = {error.device.key: (error.message, error.expression) for found in matches.pools for error in found.errors}
-    return matched, errors
+    return matched, {error.device.key: error for found in matches.pools for error in found.errors}
 
 
-def _refusing(device: Device, selectors: Sequence[str]) -> str:
+def _refusing(device: Device, selectors: Sequence[str], server: Server) -> str:
     """The first selector that does not match the device."""
     for text in selectors:
-        compiled = compile_selector(text)
+        compiled = compile_for(server, text)
         if isinstance(compiled, Selector) and compiled.against(device) is Verdict.NO_MATCH:
             return text
     return ""
@@ -258,10 +282,11 @@ def _alternative_document(explained: ExplainedAlternative) -> dict[str, Any]:
         "matches": explained.matched,
         "devices": [_device_document(device) for device in explained.devices],
         "errors": error_texts(explained),
-        "uncertain": shapes.uncertain,
+        "uncertain": explained.uncertain,
         "declared": explained.declared,
         "unreachable": [{"shape": str(shape), "why": why} for shape, why in shapes.unreachable],
         "certain": explained.certain,
+        "hints": hint_texts(explained),
     }
 
 
@@ -270,6 +295,11 @@ def error_texts(explained: ExplainedAlternative) -> list[str]:
     compiling = [f"a selector does not compile: {problem.message}" for problem in explained.shapes.problems]
     raised = [f"{'/'.join(device.device.key)}: {device.error}" for device in explained.devices if device.outcome == "error"]
     return compiling + raised
+
+
+def hint_texts(explained: ExplainedAlternative) -> list[str]:
+    """For each of the `error_texts` what would help, "" where there is nothing to say."""
+    return [*explained.problem_hints, *(device.hint for device in explained.devices if device.outcome == "error")]
 
 
 def _device_document(asked: AskedDevice) -> dict[str, str]:
@@ -281,4 +311,5 @@ def _device_document(asked: AskedDevice) -> dict[str, str]:
         "model": asked.model,
         "outcome": asked.outcome,
         "error": asked.error,
+        "hint": asked.hint,
     }

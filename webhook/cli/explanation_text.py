@@ -73,12 +73,13 @@ def _alternative(number: int, explained: ExplainedAlternative) -> Text:
         text.append("declared" if good else "not declared", "green" if good else "yellow")
     if explained.shapes.by_example:
         text.append("\n      no live device matches: the shapes are those of the catalog's examples")
-    if explained.shapes.uncertain:
-        text.append(f"\n      uncertain: {explained.shapes.uncertain}", "yellow")
+    if explained.uncertain:
+        text.append(f"\n      uncertain: {explained.uncertain}", "yellow")
     for shape, why in explained.shapes.unreachable:
         text.append(f"\n      never {shape}: {why}")
-    for problem in explained.shapes.problems:
+    for problem, hint in zip(explained.shapes.problems, explained.problem_hints, strict=True):
         text.append(f"\n      a selector does not compile: {problem.message}", "red")
+        text.append(f"\n        {hint}" if hint else "", "cyan")
     for group in _grouped(item for item in explained.devices if item.outcome != "no match"):
         text.append_text(_asked(group))
     if explained.certain:
@@ -90,9 +91,10 @@ def _alternative(number: int, explained: ExplainedAlternative) -> Text:
 
 def _grouped(devices: Iterable[AskedDevice]) -> list[list[AskedDevice]]:
     """Devices with the same outcome for the same reason, by model; matching ones first."""
-    groups: dict[tuple[bool, str, str, str], list[AskedDevice]] = {}
+    groups: dict[tuple[bool, str, str, str, str], list[AskedDevice]] = {}
     for device in devices:
-        groups.setdefault((device.outcome == "error", device.model, device.error, device.selector), []).append(device)
+        key = (device.outcome == "error", device.model, device.error, device.selector, device.hint)
+        groups.setdefault(key, []).append(device)
     return [groups[key] for key in sorted(groups)]
 
 
@@ -103,6 +105,7 @@ def _asked(group: Sequence[AskedDevice]) -> Text:
     text.append(one if len(group) == 1 else many, style).append(f"  {_places(group)}", "dim")
     if first.error:
         text.append(f"\n        {first.error}", "red")
+        text.append(f"\n        {first.hint}", "cyan")
         text.append(f"\n        in {_cut(first.selector)}")
     return text
 

@@ -17,14 +17,13 @@ from webhook.model.finding import Finding
 from webhook.model.pointer import field_path
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
+from webhook.rulekit.selectors.own_domain import with_domain
 from webhook.rulekit.view import View
 
 REASON = "cel-compile-error"
 
 #: Mistakes of one selector that are shown; the others are counted.
 _SHOWN = 4
-#: What stands for a driver in hints: the compiler knows none.
-_DRIVER = "<driver>"
 
 
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
@@ -70,8 +69,8 @@ def _detail(problems: tuple[CompileProblem, ...]) -> str:
 
 def _shown(view: View, problem: CompileProblem, text: str, class_name: str) -> str:
     """The line with a caret, and what to write instead, for a driver of the class that is asked."""
-    drivers = sorted(view.fleet.inventory.drivers_of_class(class_name))
-    return excerpt(problem, text, problem.hint.replace(_DRIVER, drivers[0]) if drivers else problem.hint)
+    inventory = view.fleet.inventory
+    return excerpt(problem, text, with_domain(problem.hint, inventory, inventory.drivers_of_class(class_name)))
 
 
 RULE = Rule(

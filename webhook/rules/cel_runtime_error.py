@@ -14,7 +14,9 @@ from dataclasses import replace
 
 from webhook.cel import Selector
 from webhook.fleet.fleet import Fleet
+from webhook.fleet.inventory import Inventory
 from webhook.fleet.matching import compile_all, compile_for
+from webhook.fleet.memo import remembered
 from webhook.model.claim import Alternative, ClaimSpec, Request
 from webhook.model.device import DeviceClass
 from webhook.model.finding import Finding, Severity
@@ -24,6 +26,7 @@ from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.selectors.hints import ACCESSOR, IS_CAPACITY, VERSION_AS_TEXT, Fault, fault_of, hint, version_as_text
 from webhook.rulekit.selectors.near_misses import candidates
 from webhook.rulekit.selectors.selections import Errors, authored_spec, errors_on, own_selections, texts_of
+from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.shapes.certainty import error_is_certain
 from webhook.rulekit.view import View
 
@@ -41,11 +44,12 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
         return
     spec = authored_spec(view)
     if spec is not None:
-        yield from _of_claim(view, spec)
-        yield from _never_true(view)
+        steps = Steps()
+        yield from _of_claim(view, spec, steps)
+        yield from _never_true(view, steps)
 
 
-def _of_claim(view: View, spec: ClaimSpec) -> Iterator[Finding]:
+def _of_claim(view: View, spec: ClaimSpec, steps: Steps) -> Iterator[Finding]:
     fleet = view.fleet
     for alternative in (alternative for request in spec.requests for alternative in request.alternatives):
         place = field_path(join(alternative.pointer, "deviceClassName"))
@@ -60,7 +64,7 @@ def _of_claim(view: View, spec: ClaimSpec) -> Iterator[Finding]:
             for selector in alternative.selectors:
                 if selector.expression == errors.first.expression:
                     place = field_path(selector.pointer)
-            yield from _findings(view, certain, place, errors, _CERTAIN if certain else _POSSIBLE)
+            yield from _findings(view, certain, place, errors, _CERTAIN if certain else _POSSIBLE, steps)
 
 
 def _broken_class(fleet: Fleet, alternative: Alternative) -> str:
@@ -81,14 +85,15 @@ def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
     certain = error_is_certain(replace(view.fleet, inventory=inventory), spec, view.fleet.nodes.all)
     at = device_class.selectors.index(errors.first.expression)
     place = field_path(f"/spec/selectors/{at}/cel/expression")
-    yield from _findings(view, certain, place, errors, _CERTAIN_CLASS if certain else _POSSIBLE)
+    outlook = _CERTAIN_CLASS if certain else _POSSIBLE
+    yield from _findings(view, certain, place, errors, outlook, Steps())
 
 
-def _findings(view: View, certain: bool, path: str, errors: Errors, outlook: str) -> Iterator[Finding]:
+def _findings(view: View, certain: bool, path: str, errors: Errors, outlook: str, steps: Steps) -> Iterator[Finding]:
     error = errors.first
-    fault = fault_of(error)
+    fault = fault_of(error, view.fleet.server, steps)
     detail = f"{error.message}, on {_devices(errors)}; {outlook}"
-    yield _finding(view, certain, path, detail, "" if fault is not None else hint(error))
+    yield _finding(view, certain, path, detail, "" if fault is not None else hint(error, view.fleet.inventory, steps))
     if fault is not None:
         yield _diagnosis(view, "deny" if certain else "warn", path, fault)
 
@@ -122,20 +127,34 @@ def _headline(view: View) -> str:
     return f'{view.kind} "{view.meta.display_name}" {what}: a selector raises an error'
 
 
-def _never_true(view: View) -> Iterator[Finding]:
+def _never_true(view: View, steps: Steps) -> Iterator[Finding]:
     """A text on the left of a version is no error, and never equal."""
+    inventory = view.fleet.inventory
     for found in own_selections(view):
         if found.matches.count or found.matches.error or found.matches.problems or found.matches.too_costly:
             continue
         for selector in found.alternative.selectors:
-            compiled = compile_for(view.fleet.server, selector.expression)
-            devices = candidates(view.fleet.inventory, found.alternative.device_class)
-            faults = (version_as_text(compiled, device) for device in devices) if isinstance(compiled, Selector) else iter(())
+            compiled = compile_for(inventory.server, selector.expression)
+            if not isinstance(compiled, Selector) or not _reads_a_version(inventory, compiled, found.alternative):
+                continue
+            devices = candidates(inventory, found.alternative.device_class)
+            faults = (version_as_text(compiled, device, steps) for device in devices)
             fault = next((item for item in faults if item is not None), None)
             if fault is not None:
                 yield _diagnosis(
                     view, "warn", field_path(selector.pointer), replace(fault, detail=f"{fault.detail}: never equal")
                 )
+
+
+def _reads_a_version(inventory: Inventory, selector: Selector, alternative: Alternative) -> bool:
+    """Whether devices of the class have a version where the selector looks: most selectors need not be tried."""
+
+    def versions() -> frozenset[str]:
+        devices = candidates(inventory, alternative.device_class)
+        return frozenset(name for device in devices for name, held in device.attributes.items() if held.kind == "version")
+
+    known = remembered(inventory.memo, ("versions", alternative.device_class), versions)
+    return any(f"{read.domain}/{read.name}" in known for read in selector.references)
 
 
 def _devices(errors: Errors) -> str:

@@ -8,11 +8,17 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final
 
-from webhook.cel import Reference, Selector, Verdict, compile_selector
-from webhook.fleet.device_sets import MOST_STEPS
-from webhook.fleet.matching import DeviceError
+from webhook.cel import Reference, Selector, Verdict
+from webhook.fleet.inventory import Inventory
+from webhook.fleet.matching import DeviceError, compile_for
 from webhook.model.device import Attribute, Device
 from webhook.model.semver import normalized_semver, parse_semver
+from webhook.model.server_version import Server
+from webhook.rulekit.selectors.guards import NO_KEY, guarded, kind_of, unguarded
+from webhook.rulekit.selectors.mistaken_types import type_remedy
+from webhook.rulekit.selectors.names import Names, names_of
+from webhook.rulekit.selectors.paths import path_of, presence_of
+from webhook.rulekit.selectors.steps import Steps
 
 IS_CAPACITY: Final = "attribute-is-capacity"
 ACCESSOR: Final = "cel-accessor-suffix"
@@ -21,7 +27,6 @@ VERSION_AS_TEXT: Final = "cel-version-as-string"
 #: The keys under which slices write values: what people take for a part of the expression.
 _ATTRIBUTE_KINDS: Final = frozenset({"string", "int", "bool", "version", "strings", "ints", "bools", "versions"})
 _CAPACITY_KEYS: Final = frozenset({"value"})
-_NO_KEY: Final = "no such key: "
 _NO_OVERLOAD: Final = "no such overload"
 #: Parts of messages that say what is wrong by themselves, and what to write instead.
 _REMEDIES: Final = (
@@ -48,50 +53,110 @@ class Fault:
     remedy: str
 
 
-def fault_of(error: DeviceError) -> Fault | None:
-    """The mistake behind an error; None when it cannot be told."""
-    compiled = compile_selector(error.expression)
+def fault_of(error: DeviceError, server: Server, steps: Steps) -> Fault | None:
+    """The mistake behind an error, in the CEL of a server; None when it cannot be told."""
+    compiled = compile_for(server, error.expression)
     if not isinstance(compiled, Selector):
         return None
     missing = missing_key(error)
     if missing:
         reads = [item for item in compiled.references if item.kind in ("attribute", "capacity")]
         return _accessor(error, missing, reads) or _capacity(error.device, missing, reads)
-    return version_as_text(compiled, error.device) if error.message.startswith(_NO_OVERLOAD) else None
+    return version_as_text(compiled, error.device, steps) if error.message.startswith(_NO_OVERLOAD) else None
 
 
 def missing_key(error: DeviceError) -> str:
     """What was looked up in vain, "" when the error is another."""
-    return error.message.removeprefix(_NO_KEY) if error.message.startswith(_NO_KEY) else ""
+    return error.message.removeprefix(NO_KEY) if error.message.startswith(NO_KEY) else ""
 
 
-def hint(error: DeviceError) -> str:
-    """What to write instead, for the error `error` raised on its device; never ""."""
+def advice(error: DeviceError, inventory: Inventory, steps: Steps) -> str:
+    """What is wrong, where it is known by name, and what to write instead; never ""."""
+    fault = fault_of(error, inventory.server, steps)
+    return hint(error, inventory, steps) if fault is None else f"{fault.detail}: {fault.remedy}"
+
+
+def hint(error: DeviceError, inventory: Inventory, steps: Steps) -> str:
+    """What to write instead, for the error `error` raised on its device; never "".
+
+    CEL in it stands behind "write", to its end, or to a guard's "&& before it".
+    """
     missing = missing_key(error)
+    compiled = compile_for(inventory.server, error.expression)
+    selector = compiled if isinstance(compiled, Selector) else None
     if not missing:
-        return next((remedy for part, remedy in _REMEDIES if part in error.message), _USUAL_REMEDY)
+        known = next((remedy for part, remedy in _REMEDIES if part in error.message), "")
+        typed = selector is not None and error.message.startswith(_NO_OVERLOAD)
+        return known or (type_remedy(selector, error.device, steps) if selector is not None and typed else "") or _USUAL_REMEDY
     device = error.device
     for domain in sorted({name.rpartition("/")[0] for name in device.attributes} | {device.driver}):
         dotted = re.search(rf"\bdevice\.attributes\.{re.escape(domain)}\.(\w+)", error.expression)
-        if dotted is not None:
-            return f"the domain is one name: write {_attribute(domain, dotted[1])}"
+        if dotted is not None and "." in domain:
+            return f"the domain is one name: write {path_of('attribute', domain, dotted[1])}"
+    reads = unguarded(selector, device, missing) if selector is not None else []
+    published = _published_elsewhere(device, reads, inventory)
+    if selector is not None and published:
+        return f"{published}: write {_guard(selector, reads[0], device, inventory.server, steps)}"
+    nearest = _nearest(device, missing, {read.kind for read in reads})
+    if nearest or selector is None or not reads:
+        return nearest or f"guard it with has(), in, [?] or .?; the device publishes {_listed(_bare(device.attributes))}"
+    guard = _guard(selector, reads[0], device, inventory.server, steps)
+    return f"{_not_published(device, reads[0], inventory)}; to pass over such devices write {guard}"
+
+
+def _guard(selector: Selector, read: Reference, device: Device, server: Server, steps: Steps) -> str:
+    whole = guarded(selector, read, device, server, steps) if steps.takes_text() else ""
+    return whole or f"{presence_of(kind_of(read), read.domain, read.name)} && before it"
+
+
+def _published_elsewhere(device: Device, reads: list[Reference], inventory: Inventory) -> str:
+    """Who does publish what is missing on a device, "" when nobody is known to: then the name is wrong, not the device."""
+    for read in reads[:1]:
+        name = f"{read.domain}/{read.name}"
+        if name in names_of(inventory, device.driver).of(kind_of(read)):
+            return f"other devices of {device.driver} have {read.name}"
+        if read.domain != device.driver and name in names_of(inventory, read.domain).of(kind_of(read)):
+            return f"devices of {read.domain} have {read.name}, those of {device.driver} do not"
+    return ""
+
+
+def _nearest(device: Device, missing: str, kinds: set[str]) -> str:
+    """What the device has instead: the same name elsewhere, or the name that is nearest to it."""
     attributes, capacities = _domains(device.attributes), _domains(device.capacity)
-    compiled = compile_selector(error.expression)
-    kinds = {item.kind for item in compiled.references if item.name == missing} if isinstance(compiled, Selector) else set()
-    if missing in attributes and "capacity" in kinds:
-        return f"{missing} is an attribute of this device: write {_attribute(attributes[missing], missing)}"
     if missing in attributes:
-        return f"this device has it in another domain: write {_attribute(attributes[missing], missing)}"
+        path = path_of("attribute", attributes[missing], missing)
+        return (
+            f"{missing} is an attribute of this device: write {path}"
+            if "capacity" in kinds
+            else f"this device has it in another domain: write {path}"
+        )
+    if missing in capacities:
+        return f"this device has it in another domain: write {path_of('capacity', capacities[missing], missing)}"
     near = get_close_matches(missing, attributes, n=1, cutoff=0.6)
     if near:
-        return f"this device has {near[0]}: write {_attribute(attributes[near[0]], near[0])}"
+        return f"this device has {near[0]}: write {path_of('attribute', attributes[near[0]], near[0])}"
     near = get_close_matches(missing, capacities, n=1, cutoff=0.6)
-    if near:
-        return f"this device has {near[0]}: write {_capacity_of(capacities[near[0]], near[0])}"
-    names = sorted(attributes)
+    return f"this device has {near[0]}: write {path_of('capacity', capacities[near[0]], near[0])}" if near else ""
+
+
+def _not_published(device: Device, read: Reference, inventory: Inventory) -> str:
+    """What the driver publishes in the place of what is read."""
+    names: Names = names_of(inventory, device.driver)
+    held = device.capacity if read.kind == "capacity" else device.attributes
+    if read.domain not in names.domains and read.domain != device.driver:
+        listed = _listed(_bare(held, device.driver))
+        return f'{device.driver} publishes nothing under "{read.domain}", and under "{device.driver}" {listed}'
+    return f"no device of {device.driver} publishes {read.name}, this one {_listed(_bare(held, read.domain))}"
+
+
+def _bare(names: Iterable[str], domain: str = "") -> list[str]:
+    """The bare names, of one domain or of all, sorted."""
+    return sorted(name.rpartition("/")[2] for name in names if domain in ("", name.rpartition("/")[0]))
+
+
+def _listed(names: list[str]) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    known = ", ".join(names[:_LISTED]) + more or "nothing"
-    return f"guard it with has(...) or .?{missing}; the device publishes {known}"
+    return ", ".join(names[:_LISTED]) + more or "nothing"
 
 
 def _accessor(error: DeviceError, missing: str, reads: list[Reference]) -> Fault | None:
@@ -109,7 +174,7 @@ def _accessor(error: DeviceError, missing: str, reads: list[Reference]) -> Fault
             domain, name = read.domain, read.name
             if not name or not re.search(rf"""\b{re.escape(name)}\b["'\]\s]*\.\s*{missing}\b""", error.expression):
                 continue
-        right = _attribute(domain, name) if read.kind == "attribute" else _capacity_of(domain, name)
+        right = path_of(kind_of(read), domain, name)
         detail = f".{missing} is how a slice writes the type of a value; in CEL a value has no such part"
         return Fault(ACCESSOR, detail, f"write {right}: the first index is the domain, and the value stands for itself")
     return None
@@ -123,22 +188,20 @@ def _capacity(device: Device, missing: str, reads: list[Reference]) -> Fault | N
         domain = read.domain if f"{read.domain}/{missing}" in device.capacity else domains.get(missing)
         if domain is not None:
             detail = f"{missing} is a capacity of this device, not an attribute"
-            return Fault(IS_CAPACITY, detail, f"write {_capacity_of(domain, missing)}")
+            return Fault(IS_CAPACITY, detail, f"write {path_of('capacity', domain, missing)}")
     return None
 
 
-def version_as_text(selector: Selector, device: Device) -> Fault | None:
+def version_as_text(selector: Selector, device: Device, steps: Steps) -> Fault | None:
     """The version that the selector takes for a text: with a text in its place it does (more than) raise no error."""
-    left = MOST_STEPS
-    before, taken = selector.tried(device, left)
+    before = steps.tried(selector, device)
     for read in sorted(selector.references, key=lambda item: (item.domain, item.name)):
         name = f"{read.domain}/{read.name}"
         held = device.attributes.get(name) if read.kind == "attribute" else None
         if held is None or held.kind != "version":
             continue
         for text in _texts_for(selector, held):
-            left -= taken
-            outcome, taken = selector.tried(_with_text(device, name, text), left)
+            outcome = steps.tried(selector, _with_text(device, name, text))
             if isinstance(outcome, Verdict) and outcome is not before:
                 detail = f"{read.name} is a version ({held.value}), and the selector takes it for a text"
                 return Fault(VERSION_AS_TEXT, detail, f"write {_comparison(selector.text, read)}")
@@ -160,7 +223,7 @@ _TEXT = re.compile(r"\"([^\"\\]*)\"|'([^'\\]*)'")
 
 def _comparison(expression: str, read: Reference) -> str:
     """`device.attributes["d"].v.compareTo(semver("1.2.3")) == 0`, with what the selector compares with."""
-    value = _attribute(read.domain, read.name)
+    value = path_of("attribute", read.domain, read.name)
     after = re.search(rf"""\b{re.escape(read.name)}["'\]\s]*(==|!=|<=|>=|<|>)\s*["']([^"']+)["']""", expression)
     operator, text = (after[1], after[2]) if after else ("==", "1.2.3")
     return f"{value}.compareTo({_semver(text)}) {operator} 0"
@@ -181,11 +244,3 @@ def _semver(text: str) -> str:
 def _domains(names: Iterable[str]) -> dict[str, str]:
     """The bare names with their domains."""
     return {name.rpartition("/")[2]: name.rpartition("/")[0] for name in names}
-
-
-def _attribute(domain: str, name: str) -> str:
-    return f'device.attributes["{domain}"].{name}'
-
-
-def _capacity_of(domain: str, name: str) -> str:
-    return f'device.capacity["{domain}"].{name}'

@@ -1,0 +1,116 @@
+"""A selector's text cut where `&&`, `||` and parentheses are: its terms, as its author wrote them.
+
+What cannot be cut with certainty (comments, `? :`) is not cut at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"""(?P<text>[bBrR]{0,2}(?:\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))"""
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>&&|\|\||//|\.\?|\[\s*\?|[^\s])"
+)
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+_JOINS: Final = frozenset({"&&", "||"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    sign: str  # "" for a text, the word or sign otherwise
+    start: int
+    end: int
+    is_word: bool
+
+
+def conjuncts(text: str) -> tuple[str, ...]:
+    """The terms that all have to hold: those between `&&`, or the whole text where it is no such chain."""
+    tokens = _tokens(text)
+    if tokens is None:
+        return (text.strip(),)
+    return tuple(_conjuncts(text, tokens))
+
+
+def starts_of_terms(text: str, places: Sequence[int]) -> tuple[int, ...] | None:
+    """Where the smallest terms begin that hold what stands at `places`; None when that cannot be told."""
+    tokens = _tokens(text)
+    if tokens is None:
+        return None
+    found: list[int] = []
+    for place in places:
+        index = next((i for i, token in enumerate(tokens) if token.start == place), None)
+        if index is None:  # inside a text
+            return None
+        found.append(_start(tokens, index))
+    return tuple(dict.fromkeys(found))
+
+
+def _tokens(text: str) -> list[_Token] | None:
+    found = []
+    for match in _TOKEN.finditer(text):
+        sign = "" if match["text"] else match["word"] or match["sign"].replace(" ", "")
+        if sign in ("//", "?", ":"):
+            return None
+        found.append(_Token("[" if sign.startswith("[") else sign, match.start(), match.end(), bool(match["word"])))
+    return found
+
+
+def _conjuncts(text: str, tokens: list[_Token]) -> Iterator[str]:
+    tokens = _without_parentheses(tokens)
+    if not tokens:
+        return
+    joins = _outermost(tokens)
+    if any(tokens[i].sign == "||" for i in joins) or not joins:
+        yield text[tokens[0].start : tokens[-1].end]
+        return
+    begin = 0
+    for end in (*joins, len(tokens)):
+        yield from _conjuncts(text, tokens[begin:end])
+        begin = end + 1
+
+
+def _without_parentheses(tokens: list[_Token]) -> list[_Token]:
+    while len(tokens) > 1 and tokens[0].sign == "(" and _closing(tokens) == len(tokens) - 1:
+        tokens = tokens[1:-1]
+    return tokens
+
+
+def _closing(tokens: list[_Token]) -> int:
+    """The token that closes what the first one opens."""
+    depth = 0
+    for i, token in enumerate(tokens):
+        depth += (token.sign in _OPENING) - (token.sign in _CLOSING)
+        if not depth:
+            return i
+    return -1
+
+
+def _outermost(tokens: list[_Token]) -> list[int]:
+    """The `&&` and `||` outside all brackets."""
+    depth, found = 0, []
+    for i, token in enumerate(tokens):
+        depth += (token.sign in _OPENING) - (token.sign in _CLOSING)
+        if not depth and token.sign in _JOINS:
+            found.append(i)
+    return found
+
+
+def _start(tokens: list[_Token], index: int) -> int:
+    depth = 0
+    for i in range(index - 1, -1, -1):
+        sign = tokens[i].sign
+        if sign in _CLOSING:
+            depth += 1
+        elif sign in _OPENING and depth:
+            depth -= 1
+        elif (sign == "(" and _holds_terms(tokens[i:])) or (sign in _JOINS and not depth):
+            return tokens[i + 1].start
+    return tokens[0].start
+
+
+def _holds_terms(tokens: list[_Token]) -> bool:
+    """Whether the parenthesis that the first token opens has `&&` or `||` in it; any other belongs to a term."""
+    return bool(_outermost(tokens[1 : _closing(tokens)]))
