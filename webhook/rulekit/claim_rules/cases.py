@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from webhook.cel import CelError, Shared
+from webhook.cel import CelError, Expression, Shared
 from webhook.model.claim import Alternative, Claim, ClaimSpec, Request
 from webhook.model.meta import Meta
 from webhook.model.pod import Pod
@@ -23,6 +23,13 @@ from webhook.rulekit.policies import ClaimRule
 from webhook.rulekit.shapes.possible import allocated_shape, alternative_shapes
 from webhook.rulekit.shapes.shape import Shape
 from webhook.rulekit.view import View
+
+#: Steps, some third of a microsecond each, that the ClaimRules of a review may take together. A rule sees up to 256
+#: alternatives, and 4,096 shapes of each.
+MOST_STEPS: Final = 3_000_000
+_STEPS_PER_SHAPE: Final = 8
+_STEPS: Final = "steps of claim rules"
+_NO_STEPS: Final = CelError(f"ClaimRules take more than {MOST_STEPS:,} steps on this object")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +64,10 @@ class Values(Mapping[str, Any]):
     """The variables of a case, each worked out when an expression reads it: shapes cost more than the rest."""
 
     def __init__(self, view: View, case: Case) -> None:
+        self._view = view
         self._made: dict[str, Callable[[], Any]] = {
             "claim": lambda: _shared(view, "claim", case.spec, lambda: claim_value(case.kind, case.meta, case.spec)),
-            "shapes": lambda: shapes_value(_shapes(view, case)),
+            "shapes": lambda: self._listed(shapes_value(_shapes(view, case))),
             "namespaceObject": lambda: _shared(view, "namespace", None, lambda: namespace_value(view.namespace.meta)),
             "tier": lambda: view.tier,
             "pod": lambda: _shared(view, "pod", case.pod, lambda: pod_value(case.pod)),
@@ -82,6 +90,22 @@ class Values(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._made)
+
+    def evaluated(self, expression: Expression) -> object | CelError:
+        """The result of an expression, or its error: one when the steps of the review are used up."""
+        if not self._left():
+            return _NO_STEPS
+        result, steps = expression.tried(self, self._left())
+        self._view.memo[_STEPS] = 0 if result is None else max(self._left() - steps, 0)
+        return _NO_STEPS if result is None else result
+
+    def _listed(self, shapes: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        self._view.memo[_STEPS] = max(self._left() - _STEPS_PER_SHAPE * len(shapes), 0)
+        return shapes
+
+    def _left(self) -> int:
+        left = self._view.memo.get(_STEPS)
+        return left if isinstance(left, int) else MOST_STEPS
 
 
 def _shared(view: View, name: str, of: object, value: Callable[[], object]) -> Shared:
@@ -110,18 +134,18 @@ def cases(claim: Case, policy: ClaimRule) -> Iterator[Case]:
 
 def keeps(policy: ClaimRule, values: Values) -> bool | tuple[str, CelError]:
     """Whether a case keeps the rule, or the rule is not about it; which expression (`when`, `require`) failed, and how."""
-    applies = policy.when.evaluate(values) if policy.when is not None else True
+    applies = values.evaluated(policy.when) if policy.when is not None else True
     if applies is False:
         return True
     if isinstance(applies, CelError):
         return "when", applies
-    kept = policy.require.evaluate(values)
+    kept = values.evaluated(policy.require)
     return ("require", kept) if isinstance(kept, CelError) else kept is True
 
 
 def words(policy: ClaimRule, values: Values) -> str:
     """The policy's own words; what it requires where they cannot be had."""
-    said = policy.message.evaluate(values)
+    said = values.evaluated(policy.message)
     words = " ".join(said.split()) if isinstance(said, str) else ""
     return words or f"required: {' '.join(policy.require.text.split())}"
 
