@@ -51,16 +51,23 @@ def check(view: View, _policy: Checks) -> Iterator[Finding]:
 
 def _of_claim(view: View, spec: ClaimSpec, steps: Steps) -> Iterator[Finding]:
     fleet = view.fleet
+    known: list[bool] = []
+
+    def is_certain() -> bool:  # the same for all: found out once, and only when something errs
+        if not known:
+            known.append(error_is_certain(fleet, spec, view.feasible))
+        return known[0]
+
     for alternative in (alternative for request in spec.requests for alternative in request.alternatives):
         place = field_path(join(alternative.pointer, "deviceClassName"))
         broken = _broken_class(fleet, alternative)
         if broken:
-            certain = error_is_certain(fleet, spec, view.feasible)
+            certain = is_certain()
             detail = f"DeviceClass {alternative.device_class} has a selector that does not compile: {broken}"
             yield _finding(view, certain, place, f"{detail}; {_CERTAIN if certain else _POSSIBLE}", "correct the class")
         errors = errors_on(fleet, fleet.inventory.match(alternative.device_class, texts_of(alternative)), view.feasible)
         if errors is not None:
-            certain = error_is_certain(fleet, spec, view.feasible)
+            certain = is_certain()
             for selector in alternative.selectors:
                 if selector.expression == errors.first.expression:
                     place = field_path(selector.pointer)
