@@ -37,6 +37,43 @@ def test_compile_errors() -> None:
     assert asked("device.x", CARD) == {"id": 7, "compile": "undefined field 'x'", "maxCost": 0, "verdict": [], "cost": []}
 
 
+def hinted(expression: str, *devices: object) -> dict[str, Any]:
+    return answer(json.dumps({"id": 7, "expression": expression, "devices": devices}).encode(), hints=True)
+
+
+def test_hints_only_where_they_are_asked_for_and_there_is_something_to_say() -> None:
+    expression = 'device.attributes["a.example.com"].n == 1'
+    found = hinted(expression, CARD, {"driver": "a.example.com"}, {"driver": "b.example.com", "attributes": {"n": {"int": 1}}})
+    assert list(found) == ["id", "maxCost", "verdict", "cost", "hints"]
+    guarded = f'has(device.attributes["a.example.com"].n) && {expression}'
+    assert found["hints"] == [
+        "",
+        f"other devices of a.example.com have n: write {guarded}",
+        f"devices of a.example.com have n, those of b.example.com do not: write {guarded}",
+    ]
+    assert found["verdict"] == ["match", "error: no such key: n", "error: no such key: n"]
+    assert list(hinted(expression, CARD)) == ["id", "maxCost", "verdict", "cost"]
+    assert list(asked(expression, {"driver": "a.example.com"})) == ["id", "maxCost", "verdict", "cost"]
+
+
+def test_hints_against_compile_errors() -> None:
+    assert hinted("device.memory", CARD) == {
+        "id": 7,
+        "compile": "undefined field 'memory'",
+        "maxCost": 0,
+        "verdict": [],
+        "cost": [],
+        "hints": ['write device.capacity["a.example.com"].memory'],
+    }
+    assert "hints" not in hinted("true +", CARD)
+
+
+def test_hints_on_the_command_line(run: Any) -> None:
+    question = json.dumps({"id": 1, "expression": "device.memory", "devices": [CARD]}) + "\n"
+    assert "hints" in json.loads(run("cel", "--jsonl", "--hints", stdin=question).stdout)
+    assert "hints" not in json.loads(run("cel", "--jsonl", stdin=question).stdout)
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "test"),
     [

@@ -38,6 +38,7 @@ Exit codes: 0 it compiles (--jsonl: every line was answered), 1 it does not, 2 b
 @policy_options
 @click.option("--class", "class_name", default="", metavar="NAME", help="Ask only devices that this DeviceClass selects.")
 @click.option("--jsonl", is_flag=True, help="Read questions from the standard input, one JSON object a line, and answer each.")
+@click.option("--hints", is_flag=True, help="With --jsonl: say in each answer that has an error what would help.")
 @output_option(*DATA_FORMATS)
 @click.pass_context
 def command(
@@ -49,6 +50,7 @@ def command(
     packs: tuple[str, ...],
     class_name: str,
     jsonl: bool,
+    hints: bool,
     output: str,
 ) -> None:
     """Show which devices a CEL selector matches, which not, and on which it raises an error.
@@ -59,7 +61,7 @@ def command(
     if jsonl:
         if expression is not None:
             raise InputError("--jsonl reads its expressions from the standard input: leave the one on the command line out")
-        _answer_lines(read_cluster(source).fleet.server if source.named else server_of(source))
+        _answer_lines(read_cluster(source).fleet.server if source.named else server_of(source), hints=hints)
         ctx.exit(OK)
     if expression is None:
         raise InputError("there is no expression: fallgate cel 'device.driver == \"gpu.nvidia.com\"' --fleet DIR")
@@ -84,9 +86,9 @@ def _print(body: Mapping[str, object], output: str) -> None:
     click.echo(as_documents([body], "yaml" if output == "yaml" else "json"), nl=False)
 
 
-def _answer_lines(server: Server) -> None:
+def _answer_lines(server: Server, *, hints: bool) -> None:
     """Line by line: an answer is out before the next question is read."""
     for line in sys.stdin.buffer:
         if line.strip():
-            sys.stdout.write(as_json_line(answer(line, server)) + "\n")
+            sys.stdout.write(as_json_line(answer(line, server, hints=hints)) + "\n")
             sys.stdout.flush()

@@ -2,19 +2,27 @@
 
 {"id", "expression", "devices": [{"driver", "allowMultipleAllocations", "attributes", "capacity"}]}
 {"id", "compile", "maxCost", "verdict": ["match" | "no match" | "error: ..."], "cost": [...]}
+
+With hints an answer that has an error has "hints" too: for each verdict, or for the compile error, what to write instead.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from webhook.cel import CelError, Selector
-from webhook.fleet.matching import compile_for
-from webhook.model.device import Device, Reach
+from webhook.cel import CelError, CompileProblem, Outcome, Selector
+from webhook.cli.hinting import Hints
+from webhook.fleet.inventory import Inventory
+from webhook.fleet.matching import DeviceError, compile_for
+from webhook.fleet.pool import Pool, make_pool
+from webhook.model.device import Device, Reach, ResourceSlice
 from webhook.model.device_reading import read_device
+from webhook.model.meta import Meta
 from webhook.model.server_version import Server
+from webhook.rulekit.selectors.own_domain import with_domain
 
 _ANYWHERE: Final = Reach(all_nodes=True)
 _NEWEST: Final = Server()
@@ -25,15 +33,15 @@ class _MalformedError(Exception):
     """A line is no question; the text says why."""
 
 
-def answer(line: bytes, server: Server = _NEWEST) -> dict[str, Any]:
-    """The answer to one line, in the CEL of a server.
+def answer(line: bytes, server: Server = _NEWEST, *, hints: bool = False) -> dict[str, Any]:
+    """The answer to one line, in the CEL of a server; with `hints` also what would help against errors.
 
     Never raises: a line that is no question is answered by {"id", "error"}.
     """
     said: Any = None
     try:
         said = json.loads(line)
-        return _answer(said, server)
+        return _answer(said, server, hints=hints)
     except _MalformedError as error:
         return {"id": said.get("id") if isinstance(said, dict) else None, "error": str(error)}
     except RecursionError:
@@ -42,7 +50,7 @@ def answer(line: bytes, server: Server = _NEWEST) -> dict[str, Any]:
         return {"id": None, "error": f"the line is not JSON: {error}"}
 
 
-def _answer(said: Any, server: Server) -> dict[str, Any]:
+def _answer(said: Any, server: Server, *, hints: bool) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise _MalformedError("a question is a JSON object")
     text, described = said.get("expression"), said.get("devices", [])
@@ -54,17 +62,52 @@ def _answer(said: Any, server: Server) -> dict[str, Any]:
     found: dict[str, Any] = {"id": said.get("id")}
     selector = compile_for(server, text)
     if not isinstance(selector, Selector):
-        return found | {"compile": "; ".join(problem.message for problem in selector), "maxCost": 0, "verdict": [], "cost": []}
-    return found | {
+        found |= {"compile": "; ".join(problem.message for problem in selector), "maxCost": 0, "verdict": [], "cost": []}
+        return found | _hints(_against_problems(selector, devices, server) if hints else ())
+    outcomes = [selector.against(device) for device in devices]
+    found |= {
         "maxCost": selector.max_cost,
-        "verdict": [_verdict(selector, device) for device in devices],
+        "verdict": [_verdict(outcome) for outcome in outcomes],
         "cost": [selector.cost(device)[1] for device in devices],
     }
+    return found | _hints(_against_errors(text, devices, outcomes, server) if hints else ())
 
 
-def _verdict(selector: Selector, device: Device) -> str:
-    outcome = selector.against(device)
+def _verdict(outcome: Outcome) -> str:
     return f"error: {outcome.message}" if isinstance(outcome, CelError) else outcome.value
+
+
+def _hints(found: Sequence[str]) -> dict[str, list[str]]:
+    return {"hints": list(found)} if any(found) else {}
+
+
+def _against_problems(problems: Sequence[CompileProblem], devices: Sequence[Device], server: Server) -> list[str]:
+    inventory = _inventory(devices, server)
+    return [with_domain(problem.hint, inventory) for problem in problems]
+
+
+def _against_errors(text: str, devices: Sequence[Device], outcomes: Sequence[Outcome], server: Server) -> list[str]:
+    """For each device what would help, "" where there is no error. The devices of a question are all that there are."""
+    if not any(isinstance(outcome, CelError) for outcome in outcomes):
+        return []
+    helping = Hints(_inventory(devices, server))
+    return [
+        helping(DeviceError(device, outcome.message, text)) if isinstance(outcome, CelError) else ""
+        for device, outcome in zip(devices, outcomes, strict=True)
+    ]
+
+
+def _inventory(devices: Sequence[Device], server: Server) -> Inventory:
+    """The devices of a question as those of a fleet."""
+    drivers: dict[str, list[Device]] = {}
+    for number, device in enumerate(devices):
+        drivers.setdefault(device.driver, []).append(replace(device, name=str(number)))
+    return Inventory((_pool(driver, found) for driver, found in drivers.items()), {}, server)
+
+
+def _pool(driver: str, devices: Sequence[Device]) -> Pool:
+    meta = Meta(name=driver)
+    return make_pool([ResourceSlice(meta=meta, driver=driver, pool="", generation=1, slice_count=1, devices=tuple(devices))])
 
 
 def _device(described: Any, where: str) -> Device:
