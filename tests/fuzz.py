@@ -33,6 +33,7 @@ from webhook.model.server_version import Server
 from webhook.policyfile import parse_policies
 from webhook.rulekit.policies import PolicySet
 from webhook.server.admission import AdmissionEndpoint
+from webhook.server.budget import Budget
 from webhook.server.judge import Engine, Judge
 from webhook.settings import HttpSettings
 from webhook.telemetry import EventLog, LineLog, ListRecorder
@@ -120,8 +121,16 @@ def build_target(fleet: Fleet, policies: PolicySet) -> Target:
         clock=lambda: NOW,
     )
     judge = Judge(engine, target.recorder, LineLog(None), events)
+    budget = Budget(HttpSettings().max_bodies_bytes)
     for path, phase in (("/mutate", "mutate"), ("/validate", "validate")):
-        target.endpoints[path] = AdmissionEndpoint(phase, judge, HttpSettings(), target.recorder, events)  # type: ignore[arg-type]
+        target.endpoints[path] = AdmissionEndpoint(
+            phase,  # type: ignore[arg-type]
+            judge,
+            HttpSettings(),
+            budget,
+            target.recorder,
+            events,
+        )
     return target
 
 

@@ -30,6 +30,7 @@ def test_defaults() -> None:
     assert (found.sources.policies, found.sources.fleet, found.certificate.folder) == (Path("p"), Path("f"), Path("c"))
     assert (found.http.host, found.http.port, found.http.max_in_flight) == ("0.0.0.0", 8443, 256)
     assert found.http.max_body_bytes == 8 * 1024 * 1024
+    assert found.http.max_bodies_bytes == 32 * 1024 * 1024
     assert found.http.keep_alive_seconds == 120
     assert (found.life.drain_seconds, found.life.stop_seconds) == (8.0, 15)
     assert (found.log.decisions, found.log.style) == ("-", "json")
@@ -67,6 +68,7 @@ def test_defaults() -> None:
         ("self_signed", "localhost,127.0.0.1", lambda s: s.certificate.self_signed, ("localhost", "127.0.0.1")),
         ("poll_seconds", "0.5s", lambda s: s.sources.poll_seconds, 0.5),
         ("max_in_flight", "7", lambda s: s.http.max_in_flight, 7),
+        ("max_bodies_mib", "8", lambda s: s.http.max_bodies_bytes, 8 * 1024 * 1024),
         ("decision_log", "none", lambda s: s.log.decisions, ""),
         ("decision_log", "d.log", lambda s: s.log.decisions, "d.log"),
         ("log_format", "text", lambda s: s.log.style, "text"),
@@ -113,6 +115,16 @@ def test_what_kubernetes_sets_for_a_service_named_fallgate_means_nothing() -> No
         ("poll_seconds", "0", "--poll-seconds: '0' is too often; 0.05 seconds is the least"),
         ("max_in_flight", "0", "--max-in-flight: '0' is not a whole number above 0"),
         ("max_in_flight", "1.5", "--max-in-flight: '1.5' is not a whole number above 0"),
+        (
+            "max_bodies_mib",
+            "7",
+            "--max-bodies-mib: '7' is not a whole number of MiB from 8 up: a single body may have 8 MiB",
+        ),
+        (
+            "max_bodies_mib",
+            "lots",
+            "--max-bodies-mib: 'lots' is not a whole number of MiB from 8 up: a single body may have 8 MiB",
+        ),
         ("server_version", "new", "--server-version: 'new' is no Kubernetes version; write it as 1.36"),
         ("feature_gates", "A=on", "--feature-gates: 'A=on' is not GATE=true or GATE=false"),
         ("audit_only", "perhaps", "--audit-only: 'perhaps' is neither true nor false"),

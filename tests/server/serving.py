@@ -27,6 +27,7 @@ from webhook.model.review import Review
 from webhook.rulekit.policies import PolicySet
 from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import Application, build_app
+from webhook.server.budget import Budget
 from webhook.server.judge import Engine, Judge
 from webhook.server.listener import Listener, bind, build_listener
 from webhook.server.ports import Condition, Lookup
@@ -103,8 +104,10 @@ class Parts:
     events: io.BytesIO = field(default_factory=io.BytesIO)
 
     def __post_init__(self) -> None:
+        self.budget = Budget(self.http.max_bodies_bytes)
         self._lines = LineLog(self.decisions)
 
+    budget: Budget = field(init=False)
     _lines: LineLog = field(init=False)
 
     def app(self) -> Application:
@@ -122,7 +125,7 @@ class Parts:
         judge = Judge(engine, self.recorder, self._lines, events)
 
         def endpoint(phase: Phase) -> AdmissionEndpoint:
-            return AdmissionEndpoint(phase, judge, self.http, self.recorder, events)
+            return AdmissionEndpoint(phase, judge, self.http, self.budget, self.recorder, events)
 
         return build_app(
             mutate=endpoint("mutate"),
@@ -188,7 +191,9 @@ async def serving_with(
     port: int = listening.getsockname()[1]
     listener = build_listener(parts.app(), listening, reloader.context, parts.http, parts.recorder, stop_seconds=stop_seconds)
     running = asyncio.create_task(listener.serve())
-    async with httpx.AsyncClient(base_url=f"https://localhost:{port}", verify=trust) as client:
-        yield Served(parts=parts, listener=listener, port=port, trust=trust, client=client)
-    listener.stop()
-    await running
+    try:
+        async with httpx.AsyncClient(base_url=f"https://localhost:{port}", verify=trust) as client:
+            yield Served(parts=parts, listener=listener, port=port, trust=trust, client=client)
+    finally:
+        listener.stop()
+        await running

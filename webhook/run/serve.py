@@ -36,6 +36,7 @@ from webhook.run.sources import explain_policies, fleet_loader, load_policies
 from webhook.run.supervisor import Seat, Supervisor, hear_signals
 from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import build_app
+from webhook.server.budget import Budget
 from webhook.server.judge import Engine, Judge
 from webhook.server.listener import Listener, bind, build_listener, build_plain_listener
 from webhook.server.ports import Condition, PolicySource
@@ -271,9 +272,11 @@ def build_server(
         look_up=sources.fleet.look_up if isinstance(sources.fleet, ClusterSource) else None,
     )
     judge = Judge(engine, edges.recorder, edges.decisions, edges.events)
+    budget = Budget(settings.http.max_bodies_bytes)
+    edges.recorder.watch("large_bodies_bytes", "Memory taken for large bodies of calls in flight.", lambda: budget.taken)
 
     def endpoint(phase: Phase) -> AdmissionEndpoint:
-        return AdmissionEndpoint(phase, judge, settings.http, edges.recorder, edges.events)
+        return AdmissionEndpoint(phase, judge, settings.http, budget, edges.recorder, edges.events)
 
     recorder = edges.recorder
     if colleagues is not None:

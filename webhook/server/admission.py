@@ -9,6 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from webhook.server.answers import Refused, error_answer, json_answer, refusal_answer
 from webhook.server.body import ClientLeft, read_body
+from webhook.server.budget import Budget
 from webhook.server.deadline import seconds_allowed
 from webhook.server.judge import Call, Judge
 from webhook.settings import HttpSettings
@@ -19,20 +20,24 @@ RECEIVED = "fallgate.received"
 
 
 class AdmissionEndpoint:
-    """One of the two admission calls."""
+    """One of the two admission calls. Both take the room for their bodies from one `budget`."""
 
-    def __init__(self, phase: Phase, judge: Judge, settings: HttpSettings, recorder: Recorder, events: EventLog) -> None:
+    def __init__(
+        self, phase: Phase, judge: Judge, settings: HttpSettings, budget: Budget, recorder: Recorder, events: EventLog
+    ) -> None:
         self._phase: Phase = phase
         self._judge = judge
         self._settings = settings
+        self._budget = budget
         self._recorder = recorder
         self._events = events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call. Never raises for anything a client can send."""
         try:
-            body = await read_body(scope, receive, self._settings.max_body_bytes)
-            answer = json_answer(await self._judge.answer(self._call(scope), body))
+            with self._budget.share() as share:
+                body = await read_body(scope, receive, self._settings.max_body_bytes, share)
+                answer = json_answer(await self._judge.answer(self._call(scope), body))
         except ClientLeft:
             return
         except Refused as refused:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from starlette.types import Receive, Scope
 
-from webhook.server.answers import CLOSE, Headers, Refused
+from webhook.server.answers import CLOSE, RETRY_SOON, Headers, Refused
+from webhook.server.budget import Share
 
 #: A body that is too large is read on up to so many times the limit, so that its sender gets to read the answer instead of a
 #: reset connection. Beyond that the connection is closed under it.
@@ -15,16 +16,20 @@ class ClientLeft(Exception):
     """The connection ended before the call was complete: there is nobody to answer."""
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body of a POST with JSON, of at most `limit` bytes.
+async def read_body(scope: Scope, receive: Receive, limit: int, share: Share) -> bytes:
+    """The whole body of a POST with JSON, of at most `limit` bytes, for which there has to be room in `share`.
 
-    Raises Refused (405, 413, 415) and ClientLeft.
+    Raises Refused (405, 413, 415, 429) and ClientLeft.
     """
     if scope["method"] != "POST":
         message = f"{scope['path']} takes POST, not {scope['method']}"
         raise Refused(message, status=405, why="method", headers=((b"allow", b"POST"),))
-    if _announced_length(scope) > limit * _POLITE:
+    announced = _announced_length(scope)
+    if announced > limit * _POLITE:
         raise _too_large(limit, (CLOSE,))
+    # Before anything of it is read: of many that come at once some are answered, instead of all being cut off halfway.
+    if announced <= limit and not share.reach(announced):
+        raise _too_many()
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -35,11 +40,14 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         more = event.get("more_body", False)
         size += len(part)
         if size <= limit:
+            if not share.reach(size):
+                raise _too_many()
             parts.append(part)
         elif size > limit * _POLITE:
             raise _too_large(limit, (CLOSE,))
         else:
             parts.clear()
+            share.give_back()
     if size > limit:
         raise _too_large(limit)
     return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -66,3 +74,9 @@ def _announced_length(scope: Scope) -> int:
 
 def _too_large(limit: int, headers: Headers = ()) -> Refused:
     return Refused(f"the body is larger than {limit} bytes", status=413, why="body-size", headers=headers)
+
+
+def _too_many() -> Refused:
+    """The rest of the body is read and dropped by the connection, which is as good as before."""
+    message = "too many large bodies are being answered; call again"
+    return Refused(message, status=429, why="overloaded", headers=(RETRY_SOON,))

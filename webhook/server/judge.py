@@ -22,7 +22,7 @@ from webhook.rulekit.policies import PolicySet
 from webhook.server.answers import RETRY_SOON, Refused
 from webhook.server.decision_record import decision_record
 from webhook.server.envelope import decode_review
-from webhook.server.ports import Clock, Decider, FleetSource, Lookup, PolicySource, Responder
+from webhook.server.ports import Clock, Decider, FleetSource, LiveAnswer, Lookup, PolicySource, Responder
 from webhook.telemetry import EventLog, LineLog, Phase, Recorder
 
 _TOO_LATE = "Fallgate got to this object after the time allowed by the caller had passed"
@@ -80,12 +80,18 @@ class Judge:
             else:
                 decision = engine.decide(review, fleet, policies, engine.clock(), phase=call.phase)
                 if decision.wanted and engine.look_up is not None:
-                    decision = await self._looked_up(call, review, fleet, policies, decision)
+                    # A review takes up to 25 times the memory of its body: nobody keeps one while others are answered.
+                    del review
+                    found = await self._looked_up(call, engine.look_up, decision)
+                    review = read(body)
+                    if found is not None:
+                        decision = self._decided_again(call, review, fleet, policies, found)
                 if decision.internal_error:
                     self._recorder.failed("rule")
                     self._events.error("a rule failed", uid=review.uid, error=decision.internal_error)
             reply = _write_json(engine.respond(decision, review.uid))
         except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer and no traceback
+            review = read(body)
             self._recorder.failed("decision")
             self._events.error("a decision failed", uid=review.uid, error=traceback.format_exc())
             decision = engine.undecided(APOLOGY)
@@ -93,20 +99,22 @@ class Judge:
         self._note(call, review, decision, policies)
         return reply
 
-    async def _looked_up(self, call: Call, review: Review, fleet: Fleet, policies: PolicySet, first: Decision) -> Decision:
-        """The decision with what `first` has missed, as far as the API server answers in time; else `first`. One round only."""
-        engine = self._engine
+    async def _looked_up(self, call: Call, look_up: Lookup, first: Decision) -> LiveAnswer | None:
+        """What `first` has missed, as far as the API server answers in time. None when that changes nothing."""
         seconds = min(_LONGEST_LOOKUP, (call.deadline - perf_counter()) * _SHARE_FOR_LOOKUP)
-        if engine.look_up is None or seconds < _SHORTEST_LOOKUP:
-            return first
-        found = await engine.look_up(first.wanted, seconds)
+        if seconds < _SHORTEST_LOOKUP:
+            return None
+        found = await look_up(first.wanted, seconds)
         self._recorder.looked_up(
             found=len(found.objects),
             absent=len(found.absent),
             unanswered=len(first.wanted) - len(found.objects) - len(found.absent),
         )
-        if not found.objects and not found.absent:
-            return first
+        return found if found.objects or found.absent else None
+
+    def _decided_again(self, call: Call, review: Review, fleet: Fleet, policies: PolicySet, found: LiveAnswer) -> Decision:
+        """The decision with what was looked up. One round only: what it misses now stays missed."""
+        engine = self._engine
         # The snapshot is the one that was decided by: two decisions of one call must not be about two clusters.
         known = with_objects(fleet, found.objects)
         return engine.decide(review, known, policies, engine.clock(), phase=call.phase, absent=found.absent)

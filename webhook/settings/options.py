@@ -9,6 +9,7 @@ from typing import Any
 from webhook.settings.values import FEATURES
 from webhook.settings.written import (
     address,
+    bodies_mib,
     count,
     decision_log,
     features,
@@ -206,6 +207,13 @@ OPTIONS: tuple[Option, ...] = (
     Option(name="feature-gates", metavar="GATE=BOOL,...", help="feature gates of the API server", read=gates, default=""),
     Option(name="poll-seconds", metavar="SECONDS", help="how often files are looked at", read=poll_seconds, default="0.5"),
     Option(name="max-in-flight", metavar="N", help="calls at once before answering 429", read=count, default="256"),
+    Option(
+        name="max-bodies-mib",
+        metavar="MIB",
+        help="memory for large bodies of calls at once before answering 429",
+        read=bodies_mib,
+        default="32",
+    ),
     Option(
         name="decision-log",
         metavar="FILE",

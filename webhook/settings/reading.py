@@ -70,6 +70,7 @@ class Settings:
                 host=host,
                 port=port,
                 max_in_flight=values["max-in-flight"],
+                max_bodies_bytes=values["max-bodies-mib"],
                 metrics=values["metrics-listen"],
                 client_names=values["client-names"],
             ),

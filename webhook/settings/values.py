@@ -17,6 +17,8 @@ LEAST_STALE_SECONDS = 120
 
 #: kube-apiserver sends an object and its old version; an object in etcd is about 1.5 MiB at most, a request 3 MiB.
 MAX_BODY_BYTES = 8 * 1024 * 1024
+#: With it 256 calls of the largest bodies at once stay below 512 MiB: see docs/operations.md, "Memory".
+MAX_BODIES_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +28,15 @@ class HttpSettings:
     `keep_alive_seconds` must exceed the 90 s after which kube-apiserver closes an idle connection: the client has to close
     first, because it does not repeat a POST that meets a closed connection. `read_seconds` is the time a client has for its TLS
     handshake and for sending one request. `call_seconds` is the deadline of calls that name none in `?timeout=`. Above
-    `max_in_flight` calls are answered with 429, which kube-apiserver repeats. `metrics` is an address for probes and metrics
+    `max_in_flight` calls are answered with 429, which kube-apiserver repeats; so are large bodies above `max_bodies_bytes` of
+    them at once (webhook.server.budget). `metrics` is an address for probes and metrics
     over plain HTTP. With `client_names`, only clients with a certificate for one of them get more than probes over TLS.
     """
 
     host: str = "0.0.0.0"  # noqa: S104 - a pod listens on its own address
     port: int = 8443
     max_body_bytes: int = MAX_BODY_BYTES
+    max_bodies_bytes: int = MAX_BODIES_BYTES
     max_in_flight: int = 256
     keep_alive_seconds: int = 120
     read_seconds: float = 10.0

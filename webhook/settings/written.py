@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from webhook.model.server_version import read_version
-from webhook.settings.values import ALL_FEATURES, FEATURES
+from webhook.settings.values import ALL_FEATURES, FEATURES, MAX_BODY_BYTES
+
+_MIB = 1024 * 1024
 
 
 def text(written: str) -> str:
@@ -74,6 +76,14 @@ def count(written: str) -> int:
     if not written.isdecimal() or int(written) < 1:
         raise ValueError(f"{written!r} is not a whole number above 0")
     return int(written)
+
+
+def bodies_mib(written: str) -> int:
+    """Bytes, written in MiB: at least as many as one body may have."""
+    least = MAX_BODY_BYTES // _MIB
+    if not written.isdecimal() or int(written) < least:
+        raise ValueError(f"{written!r} is not a whole number of MiB from {least} up: a single body may have {least} MiB")
+    return int(written) * _MIB
 
 
 def address(written: str) -> tuple[str, int]:
