@@ -9,18 +9,19 @@ Because:  mostly it is a mistake, and the pod waits without a word; but pools sc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from webhook.fleet.inventory import Inventory
-from webhook.fleet.matching import compile_all
 from webhook.model.claim import Alternative
 from webhook.model.finding import Finding, Severity
 from webhook.model.pointer import field_path
 from webhook.rulekit.ownership.text import numbered, some
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
-from webhook.rulekit.selectors.near_misses import NearMiss, candidates, near_misses
+from webhook.rulekit.selectors.missed import why_nothing_matches
+from webhook.rulekit.selectors.near_misses import NearMiss, near_misses
 from webhook.rulekit.selectors.selections import Selection, own_selections, texts_of
+from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.shapes.catalog import catalog_for
 from webhook.rulekit.shapes.possible import example_devices
 from webhook.rulekit.view import View
@@ -35,10 +36,10 @@ _EXPLAINED = 8
 
 def check(view: View, policy: Checks) -> Iterator[Finding]:
     """Findings per alternative with selectors of its own that match nothing."""
-    number = 0
+    number, steps = 0, Steps()
     for found in own_selections(view):
         if found.alternative.selectors and _matches_nothing(found):
-            yield from _findings(view, policy, found, explained=number < _EXPLAINED)
+            yield from _findings(view, policy, found, steps, explained=number < _EXPLAINED)
             number += 1
 
 
@@ -47,7 +48,7 @@ def _matches_nothing(found: Selection) -> bool:
     return not (matches.count or matches.error or matches.class_missing or matches.problems or matches.too_costly)
 
 
-def _findings(view: View, policy: Checks, found: Selection, *, explained: bool) -> Iterator[Finding]:
+def _findings(view: View, policy: Checks, found: Selection, steps: Steps, *, explained: bool) -> Iterator[Finding]:
     inventory, alternative = view.fleet.inventory, found.alternative
     silent = _silent_drivers(inventory, alternative)
     if silent:
@@ -57,9 +58,9 @@ def _findings(view: View, policy: Checks, found: Selection, *, explained: bool) 
         return
     known = any(True for _ in example_devices(inventory, catalog_for(view.policies), alternative))
     noted = known or policy.rules.get(ZERO) == "note"
-    devices = inventory.match(alternative.device_class).count
-    detail = f"no known device matches; DeviceClass {alternative.device_class} has {numbered(devices, 'device')}"
-    remedy = _published(inventory, found) if explained else ""
+    of_class = inventory.match(alternative.device_class)
+    detail = f"no known device matches; DeviceClass {alternative.device_class} has {numbered(of_class.count, 'device')}"
+    remedy = why_nothing_matches(inventory, of_class.match, texts_of(alternative), steps) if explained else ""
     yield _finding(view, NOTE if noted else ZERO, "note" if noted else "warn", alternative, detail, remedy)
     # What an example matches asks for something that is not there now, not for what it misses.
     if known or not explained:
@@ -72,28 +73,6 @@ def _silent_drivers(inventory: Inventory, alternative: Alternative) -> list[str]
     """The drivers of a class when none of them publishes a device."""
     drivers = sorted(inventory.drivers_of_class(alternative.device_class))
     return [] if any(pool.devices for driver in drivers for pool in inventory.pools_of(driver)) else drivers
-
-
-def _published(inventory: Inventory, found: Selection) -> str:
-    """What the devices of the class say where the selector looks for something else."""
-    class_name = found.alternative.device_class
-    selectors, _ = compile_all(texts_of(found.alternative), inventory.server)
-    for selector in selectors:
-        for read in sorted(selector.references, key=lambda item: item.name):
-            values = _values(inventory, class_name, f"{read.domain}/{read.name}")
-            if values and not any(quoted in selector.text for quoted in _quoted(values)):
-                return f"{read.name} of the class's devices is {some(sorted(values))}"
-    return ""
-
-
-def _values(inventory: Inventory, class_name: str, name: str) -> frozenset[str]:
-    """The texts that devices of a class have for an attribute."""
-    held = (device.attributes.get(name) for device in candidates(inventory, class_name))
-    return frozenset(str(item.value) for item in held if item is not None and item.kind == "string")
-
-
-def _quoted(values: Iterable[str]) -> Iterator[str]:
-    return (f"{quote}{value}{quote}" for value in values for quote in "\"'")
 
 
 def _by_reason(misses: tuple[NearMiss, ...]) -> Iterator[tuple[str, list[NearMiss]]]:

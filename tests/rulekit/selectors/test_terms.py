@@ -1,0 +1,56 @@
+"""Selectors cut into terms."""
+
+from __future__ import annotations
+
+import pytest
+
+from webhook.rulekit.selectors.terms import conjuncts, starts_of_terms
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a", ("a",)),
+        (" a && b ", ("a", "b")),
+        ("a && (b || c) && d", ("a", "b || c", "d")),
+        ("((a && b)) && f(c && d)", ("a", "b", "f(c && d)")),
+        ("(a) + (b) == 1 && c", ("(a) + (b) == 1", "c")),
+        ("a && b || c", ("a && b || c",)),
+        ('a == "x && y" && b', ('a == "x && y"', "b")),
+        (r'a == "\" && " && b', (r'a == "\" && "', "b")),
+        ("a == 'x\" && ' && b", ("a == 'x\" && '", "b")),
+        ('a.?b.orValue("") == "x" && c[?"d"].hasValue()', ('a.?b.orValue("") == "x"', 'c[?"d"].hasValue()')),
+        # What is not cut.
+        ("a ? b && c : d", ("a ? b && c : d",)),
+        ("a && b // && c", ("a && b // && c",)),
+        ("", ()),
+    ],
+)
+def test_conjuncts(text: str, expected: tuple[str, ...]) -> None:
+    assert conjuncts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("X", "|X"),
+        ("a && X == 1", "a && |X == 1"),
+        ("a || !X", "a || |!X"),
+        ("(a && X) || X", "(a && |X) || |X"),
+        ("(1 + X) * 2 == f(b, X)", "|(1 + X) * 2 == f(b, X)"),
+        ("l.exists(v, v && X == v)", "l.exists(v, v && |X == v)"),
+        ("X in [a, X] && X", "|X in [a, X] && |X"),
+        ("a[X && b]", "|a[X && b]"),
+    ],
+)
+def test_starts_of_terms(text: str, expected: str) -> None:
+    starts = starts_of_terms(text, [i for i, sign in enumerate(text) if sign == "X"])
+    assert starts is not None
+    for start in sorted(starts, reverse=True):
+        text = f"{text[:start]}|{text[start:]}"
+    assert text == expected
+
+
+def test_what_stands_in_a_text_is_no_term() -> None:
+    assert starts_of_terms('a == "X"', [6]) is None
+    assert starts_of_terms("X ? a : b", [0]) is None
