@@ -69,6 +69,18 @@ def test_a_bare_name_is_written_with_the_fleets_own_driver(run: Any, text: str, 
     assert found.stderr.endswith(f" write {right}\n")
 
 
+def test_what_nothing_matches_says_what_is_there_instead(run: Any) -> None:
+    text = 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("141Gi")) >= 0'
+    found = run("cel", text, *BASE)
+    assert found.stdout.startswith(
+        "6 devices do not match\n"
+        "  memory of these devices is at most 81559Mi\n"
+        "  4  a100-40gb  node-a  gpu-0, gpu-1, gpu-2, gpu-3\n"
+    )
+    of_class = json.loads(run("cel", text, *BASE, "--class", "a100.example.com", "-o", "json").stdout)
+    assert of_class["hint"] == "memory of these devices is 40Gi"
+
+
 def test_many_devices_are_counted(run: Any, write: Callable[..., str]) -> None:
     write("fleet/more.yaml", device_slice("node-m", *(gpu(f"gpu-{i}") for i in range(9))))
     assert "  9  h100-80gb  node-m  gpu-0, gpu-1, gpu-2, gpu-3 and 5 more\n" in run("cel", H100, *BASE).stdout
@@ -196,6 +208,7 @@ def test_json(run: Any, write: Callable[..., str]) -> None:
                 "hint": 'memory is a capacity of this device, not an attribute: write device.capacity["gpu.nvidia.com"].memory',
             }
         ],
+        "hint": "",
     }
     assert yaml.safe_load(run("cel", MEMORY, *BASE, "-o", "yaml").stdout) == body
 

@@ -102,6 +102,7 @@ def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
         "unreachable",
         "certain",
         "hints",
+        "hint",
     ]
     assert (big["name"], big["path"]) == ("big", "spec.devices.requests[0].firstAvailable[0]")
     assert (big["shapes"], big["matches"], big["errors"], big["uncertain"], big["declared"]) == (
@@ -123,6 +124,17 @@ def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
         "hint": "",
     }
     assert [item["outcome"] for item in big["devices"]] == ["no match"] * 4 + ["match"] * 2
+
+
+def test_what_nothing_matches_says_what_is_there_instead(run: Any, write: Callable[..., str]) -> None:
+    selector = 'device.attributes["gpu.nvidia.com"].productName == "H100"'
+    found = run("explain", write("in.yaml", claim("c", exactly("gpu", "gpu.nvidia.com", selector))), *BASE)
+    lines = found.stdout.splitlines()
+    at = lines.index("      uncertain: no known device matches DeviceClass gpu.nvidia.com and its selectors")
+    assert lines[at + 1] == (
+        '        productName of these devices is "NVIDIA H100 80GB HBM3" and "NVIDIA A100-SXM4-40GB":'
+        ' write device.attributes["gpu.nvidia.com"].productName.contains("H100")'
+    )
 
 
 GUARDED = (

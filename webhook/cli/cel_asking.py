@@ -8,13 +8,15 @@ from typing import Any
 
 from webhook.cel import CelError, CompileProblem, Selector, Verdict
 from webhook.cli.explaining import AskedDevice
-from webhook.cli.hinting import Hints
+from webhook.cli.hinting import MOST_STEPS, Hints
 from webhook.errors import InputError
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.matching import DeviceError, compile_all, compile_for
 from webhook.model.device import Device
 from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.selectors.missed import why_nothing_matches
 from webhook.rulekit.selectors.own_domain import with_domain
+from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.shapes.catalog import catalog_for
 
 
@@ -23,12 +25,14 @@ class Asked:
     """A selector and the devices it was asked about, in the allocator's order.
 
     `left_out` is how many devices the class ruled out before. `max_cost` is what the API server takes it to cost at most.
+    `hint` says what the devices have where the selector asks for something else, when it matches none of them; "" otherwise.
     """
 
     selector: Selector
     max_cost: int
     devices: tuple[AskedDevice, ...]
     left_out: int
+    hint: str = ""
 
     def having(self, outcome: str) -> tuple[AskedDevice, ...]:
         """The devices with that outcome."""
@@ -62,7 +66,21 @@ def ask(selector: Selector, fleet: Fleet, policies: PolicySet, class_name: str =
                 left_out += 1
             else:
                 found.append(asked)
-    return Asked(selector=selector, max_cost=selector.max_cost, devices=tuple(found), left_out=left_out)
+    return Asked(
+        selector=selector,
+        max_cost=selector.max_cost,
+        devices=tuple(found),
+        left_out=left_out,
+        hint=_instead(selector, fleet, found, class_name),
+    )
+
+
+def _instead(selector: Selector, fleet: Fleet, found: Sequence[AskedDevice], class_name: str) -> str:
+    if not found or any(device.outcome != "no match" for device in found):
+        return ""
+    inventory = fleet.inventory
+    devices = inventory.match(class_name).match if class_name else inventory.sets.everything
+    return why_nothing_matches(inventory, devices, (selector.text,), Steps(MOST_STEPS))
 
 
 def _class_selectors(fleet: Fleet, name: str) -> tuple[Selector, ...]:
@@ -112,6 +130,7 @@ def document(asked: Asked) -> dict[str, Any]:
             }
             for item in asked.devices
         ],
+        "hint": asked.hint,
     }
 
 
@@ -128,6 +147,7 @@ def refusal_document(text: str, problems: Sequence[CompileProblem]) -> dict[str,
         "error": 0,
         "leftOut": 0,
         "devices": [],
+        "hint": "",
     }
 
 

@@ -22,7 +22,8 @@ def asked_text(asked: Asked) -> Iterator[Text]:
     for outcome, verb, style in (("match", "match", "green"), ("no match", "do not match", "dim")):
         devices = asked.having(outcome)
         if devices:
-            yield from _section(devices, f"{_counted(len(devices))} {_verb(verb, len(devices))}", style)
+            hint = asked.hint if outcome == "no match" else ""
+            yield from _section(devices, f"{_counted(len(devices))} {_verb(verb, len(devices))}", style, hint)
     for (error, hint), devices in _by_error(asked.having("error")):
         title = f"{_counted(len(devices))} {_verb('raise', len(devices))} an error: {error}"
         yield from _section(devices, title, "red", hint)

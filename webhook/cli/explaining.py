@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from webhook.cel import Selector, Verdict
 from webhook.cli.asking import Asked
-from webhook.cli.hinting import Hints
+from webhook.cli.hinting import MOST_STEPS, Hints
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Matches
 from webhook.fleet.matching import DeviceError, compile_for
@@ -21,7 +21,9 @@ from webhook.model.server_version import Server
 from webhook.rulekit.compatibility.declared import Declared, declared_for
 from webhook.rulekit.compatibility.undeclared import allocated_uncovered, uncovered
 from webhook.rulekit.policies import PolicySet
+from webhook.rulekit.selectors.missed import why_nothing_matches
 from webhook.rulekit.selectors.own_domain import with_domain
+from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.shapes.catalog import Catalog, catalog_for
 from webhook.rulekit.shapes.certainty import error_is_certain
 from webhook.rulekit.shapes.possible import AlternativeShapes, Shape, allocated_shape, alternative_shapes
@@ -58,7 +60,7 @@ class ExplainedAlternative:
 
     `uncovered` are the possible shapes that are not declared. `certain`: it raises a CEL error, and no node gets past an error
     of the claim. `problem_hints` has what to write instead for each of the problems of `shapes`, "" where there is nothing to
-    say.
+    say; `hint` says what the devices of the class have where the selectors ask for something else, when no known one matches.
     """
 
     alternative: Alternative
@@ -67,6 +69,7 @@ class ExplainedAlternative:
     devices: tuple[AskedDevice, ...]
     certain: bool = False
     problem_hints: tuple[str, ...] = ()
+    hint: str = ""
 
     @property
     def uncertain(self) -> str:
@@ -185,8 +188,19 @@ def _alternative(
         uncovered=uncovered(fleet, policies, spec, request, alternative, nodes, declared).shapes,
         devices=devices,
         certain=any(item.outcome == "error" for item in devices) and error_is_certain(fleet, spec, nodes),
+        hint=_instead(fleet, alternative),
         problem_hints=tuple(with_domain(problem.hint, fleet.inventory, drivers) for problem in shapes.problems),
     )
+
+
+def _instead(fleet: Fleet, alternative: Alternative) -> str:
+    selectors = tuple(item.expression for item in alternative.selectors)
+    matches = fleet.inventory.match(alternative.device_class, selectors)
+    unclear = matches.class_missing or matches.problems or matches.too_costly
+    if matches.count or matches.error or unclear or not selectors:
+        return ""
+    devices = fleet.inventory.match(alternative.device_class).match
+    return why_nothing_matches(fleet.inventory, devices, selectors, Steps(MOST_STEPS))
 
 
 def _devices(fleet: Fleet, policies: PolicySet, alternative: Alternative, nodes: NodeSet) -> Iterator[AskedDevice]:
@@ -287,6 +301,7 @@ def _alternative_document(explained: ExplainedAlternative) -> dict[str, Any]:
         "unreachable": [{"shape": str(shape), "why": why} for shape, why in shapes.unreachable],
         "certain": explained.certain,
         "hints": hint_texts(explained),
+        "hint": explained.hint,
     }
 
 

@@ -75,6 +75,8 @@ def _alternative(number: int, explained: ExplainedAlternative) -> Text:
         text.append("\n      no live device matches: the shapes are those of the catalog's examples")
     if explained.uncertain:
         text.append(f"\n      uncertain: {explained.uncertain}", "yellow")
+    if explained.hint:
+        text.append(f"\n        {explained.hint}", "cyan")
     for shape, why in explained.shapes.unreachable:
         text.append(f"\n      never {shape}: {why}")
     for problem, hint in zip(explained.shapes.problems, explained.problem_hints, strict=True):

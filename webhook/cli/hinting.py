@@ -12,7 +12,7 @@ from webhook.rulekit.selectors.hints import advice
 from webhook.rulekit.selectors.steps import Steps
 
 #: Steps for the hints of one answer, and selectors that are written anew in it.
-_MOST_STEPS: Final = 2_000_000
+MOST_STEPS: Final = 2_000_000
 _MOST_TEXTS: Final = 64
 
 
@@ -21,7 +21,7 @@ class Hints:
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
-        self._steps = Steps(_MOST_STEPS, _MOST_TEXTS)
+        self._steps = Steps(MOST_STEPS, _MOST_TEXTS)
         self._known: dict[Hashable, str] = {}
 
     def __call__(self, error: DeviceError) -> str:
