@@ -70,10 +70,10 @@ def test_what_the_settings_come_to() -> None:
     assert expected_names(CertificateSettings(folder=Path("c"), names=("a",)), "ns") == ("a",)
 
 
-def test_a_replica_is_ready_when_the_writer_has_made_a_certificate() -> None:
+async def test_a_replica_is_ready_when_the_writer_has_made_a_certificate() -> None:
     store = installed()
     replica = Replica(store)
-    replica.certificate.begin()
+    await replica.certificate.begin()
     assert replica.conditions() == [Condition(name="certificate", state="failed", detail="not loaded yet")]
     replica.certificate.look()
     missing = "there is no Secret fallgate-system/fallgate-certs: the writer among the replicas makes it"

@@ -17,6 +17,7 @@ from typing import Final, NoReturn, TypeAlias
 INTERVAL: Final = 1.0
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Look: TypeAlias = Callable[[Path], Awaitable[str]]
 
 
 def folder_digest(path: Path) -> str:
@@ -56,6 +57,10 @@ def _entry(path: Path) -> str:
     return f"{path} {target} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
 
 
+async def _look(path: Path) -> str:
+    return await asyncio.to_thread(folder_digest, path)
+
+
 async def watch_folder(
     path: Path,
     on_change: Callable[[], Awaitable[None]],
@@ -64,19 +69,21 @@ async def watch_folder(
     interval: float = INTERVAL,
     sleep: Sleep = asyncio.sleep,
     known: str = "",
+    look: Look | None = None,
 ) -> NoReturn:
     """Call `on_change` whenever the content of `path` has changed. Ends only when it is cancelled.
 
     `known` is the digest of what the caller has loaded already, so that a change in between is not missed; without it the
     first look counts as known. When `on_change` raises, `on_error` is told and the change is tried again at the next look:
     a file system that is away for a moment costs nothing. What cannot get better by itself (a policy file with a mistake)
-    `on_change` must deal with itself.
+    `on_change` must deal with itself. `look` gives the digest without holding up the event loop; on a thread by default.
     """
-    known = known or await asyncio.to_thread(folder_digest, path)
+    look = look or _look
+    known = known or await look(path)
     while True:
         await sleep(interval)
         try:
-            seen = await asyncio.to_thread(folder_digest, path)
+            seen = await look(path)
             if seen != known:
                 await on_change()
                 known = seen

@@ -12,13 +12,15 @@ from certs.folder import CERTIFICATE, KEY, issue_into
 from certs.model import CertificateError, Facts
 from certs.reload import Outcome, Reloader, Source, clients_from, from_files
 from webhook.run.credentials import LOOK_SECONDS, Shared, expected_names, from_secret
-from webhook.run.daemon import in_daemon
+from webhook.run.daemon import Beside
 from webhook.server.ports import Clock, Condition
 from webhook.settings import CertificateSettings
 from webhook.telemetry import EventLog, Recorder
 
 #: A certificate we issue ourselves is replaced when less than this is left of its 90 days.
 _RENEW_BEFORE = timedelta(days=30)
+#: How long the beginning waits for the folder: a mount that hangs must not keep probes and signals from being answered.
+_BEGIN_SECONDS = 5.0
 
 
 class ServedCertificate:
@@ -42,7 +44,9 @@ class ServedCertificate:
         self._recorder = recorder
         self._events = events
         self._clock = clock
-        self._blocks = known is not None
+        self._shared = known is not None
+        self._beside = Beside(clock)
+        self._first: asyncio.Future[None] | None = None
         self._names = expected_names(settings, namespace)
         self._reloader = Reloader(_source(settings, known), self._names, verify_clients=settings.client_ca is not None)
         self.context = self._reloader.context
@@ -54,7 +58,13 @@ class ServedCertificate:
         return math.nan if facts is None else facts.not_after.timestamp()
 
     def conditions(self) -> Iterable[Condition]:
-        """`certificate`: whether there is one that lasts long enough; `certificate-newest`: whether it is the newest."""
+        """`certificate`: whether there is one that lasts long enough; `certificate-newest`: whether it is the newest.
+
+        `certificate-readable`: when it can be looked at neither with success nor with an error.
+        """
+        if silence := self._beside.silence():
+            detail = f"{self._where} has not answered for {silence:.0f} seconds: what is served is what was read before"
+            yield Condition(name="certificate-readable", state="degraded", detail=detail)
         facts, refusal = self._reloader.facts, self._reloader.refusal
         if facts is None:
             yield Condition(name="certificate", state="failed", detail=refusal or "not loaded yet")
@@ -74,18 +84,18 @@ class ServedCertificate:
             return Condition(name="certificate", state="failed", detail=detail)
         return Condition(name="certificate", state="ok", detail=f"{facts.subject}, valid until {end}")
 
-    def begin(self) -> None:
-        """Look before the server listens, where that cannot take long."""
-        if not self._blocks:
-            self.look()
+    async def begin(self) -> None:
+        """Look before the server listens, where that does not take long."""
+        if not self._shared:
+            self._first = asyncio.ensure_future(self._beside(self.look))
+            await asyncio.wait([self._first], timeout=_BEGIN_SECONDS)
 
     async def run(self) -> None:
         """Look every few seconds, for ever."""
+        if self._first is not None:
+            await self._first
         while True:
-            if self._blocks:
-                await in_daemon(self.look)
-            else:
-                self.look()
+            await self._beside(self.look)
             await asyncio.sleep(self._poll_seconds)
 
     def look(self) -> None:
@@ -94,6 +104,10 @@ class ServedCertificate:
             self._look()
         except Exception:  # noqa: BLE001 - a fault of ours must not end the process while what is served is good
             self._events.error("certificate not looked at", error=traceback.format_exc())
+
+    @property
+    def _where(self) -> str:
+        return f"the Secret {self._settings.secret}" if self._shared else str(self._settings.folder)
 
     def _look(self) -> None:
         outcome = self._reloader.poll(self._clock())

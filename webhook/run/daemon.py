@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from datetime import datetime
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+#: A call that takes longer is worth a word: a file is read in milliseconds.
+LONG_SECONDS: Final = 10.0
 
 
 async def in_daemon(call: Callable[[], T]) -> T:
@@ -41,3 +45,24 @@ async def in_daemon(call: Callable[[], T]) -> T:
 
     threading.Thread(target=run, name="blocking call", daemon=True).start()
     return await given
+
+
+class Beside:
+    """Blocking calls, one after the other, each as by `in_daemon`; and since when the one under way has not come back."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._since: datetime | None = None
+
+    async def __call__(self, call: Callable[[], T]) -> T:
+        """What `call` gives or raises."""
+        self._since = self._clock()
+        try:
+            return await in_daemon(call)
+        finally:
+            self._since = None
+
+    def silence(self) -> float:
+        """For how many seconds a call has not come back, 0.0 when that is nothing unusual."""
+        seconds = (self._clock() - self._since).total_seconds() if self._since is not None else 0.0
+        return seconds if seconds > LONG_SECONDS else 0.0

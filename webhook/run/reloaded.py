@@ -10,11 +10,13 @@ import asyncio
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from webhook.errors import FallgateError
 from webhook.folder.watch import folder_digest, watch_folder
+from webhook.run.daemon import Beside
 from webhook.server.ports import Clock, Condition
 from webhook.telemetry import EventLog, Recorder, Source
 
@@ -43,7 +45,7 @@ class Reloaded(Generic[T]):
     """The newest good version of what lies at `path`, as a port of the server.
 
     `load` reads and builds it, and raises FallgateError for what cannot be used; it runs in a thread, so that the event loop
-    keeps answering. `explain` says what is wrong with what was not loaded.
+    keeps answering, also when a mount hangs. `explain` says what is wrong with what was not loaded.
     """
 
     def __init__(
@@ -66,13 +68,22 @@ class Reloaded(Generic[T]):
         self._clock = clock
         self._loaded: Loaded[T] | None = None
         self._fault = ""
+        self._beside = Beside(clock)
 
     def current(self) -> T | None:
         """The version in force, None as long as there has never been a good one."""
         return None if self._loaded is None else self._loaded.value
 
     def conditions(self) -> Iterable[Condition]:
-        """`<name>`: whether there is a version in force; `-whole`: whether without doubt; `-newest`: whether the newest."""
+        """`<name>`: whether there is a version in force; `-whole`: whether without doubt; `-newest`: whether the newest.
+
+        `-readable`: when the files can be looked at neither with success nor with an error.
+        """
+        if silence := self._beside.silence():
+            detail = (
+                f"{self._path} has not answered for {silence:.0f} seconds, as a mount that hangs: {self._kept()} is in force"
+            )
+            yield Condition(name=f"{self.name}-readable", state="degraded", detail=detail)
         if self._loaded is None:
             yield Condition(name=self.name, state="failed", detail=self._fault or "not loaded yet")
             return
@@ -85,14 +96,19 @@ class Reloaded(Generic[T]):
 
     async def run(self, poll_seconds: float) -> None:
         """Load, then load again whenever the files have changed, for ever."""
-        known = await asyncio.to_thread(folder_digest, self._path)
+        known = await self._look(self._path)
         await self.reload()
-        await watch_folder(self._path, self._changed, on_error=self._watch_failed, interval=poll_seconds, known=known)
+        await watch_folder(
+            self._path, self._changed, on_error=self._watch_failed, interval=poll_seconds, known=known, look=self._look
+        )
+
+    async def _look(self, path: Path) -> str:
+        return await self._beside(partial(folder_digest, path))
 
     async def reload(self) -> None:
         """Load the files as they are now and swap, or keep what is in force. Never raises for what is in the files."""
         try:
-            loaded = await asyncio.to_thread(self._load, self._path)
+            loaded = await self._beside(partial(self._load, self._path))
         except FallgateError as error:
             self._reject(self._explain(error))
         except OSError as error:
@@ -106,10 +122,10 @@ class Reloaded(Generic[T]):
                 self._accept(loaded)
 
     async def _changed(self) -> None:
-        seen = await asyncio.to_thread(folder_digest, self._path)
+        seen = await self._look(self._path)
         for _ in range(_MOST_LOOKS):
             await asyncio.sleep(_STILL_SECONDS)
-            now = await asyncio.to_thread(folder_digest, self._path)
+            now = await self._look(self._path)
             if now == seen:
                 break
             seen = now
@@ -125,8 +141,10 @@ class Reloaded(Generic[T]):
     def _reject(self, fault: str) -> None:
         self._fault = fault
         self._recorder.rejected(self.name)
-        kept = "nothing" if self._loaded is None else self._loaded.description
-        self._events.error(f"{self.name} not loaded", why=fault, in_force=kept)
+        self._events.error(f"{self.name} not loaded", why=fault, in_force=self._kept())
+
+    def _kept(self) -> str:
+        return "nothing" if self._loaded is None else self._loaded.description
 
     def _watch_failed(self, error: Exception) -> None:
         self._events.error(f"{self.name} cannot be watched", why=f"{type(error).__name__}: {error}")

@@ -146,7 +146,7 @@ async def run(settings: Settings, edges: Edges, doors: Doors, seat: Seat | None)
     watch_process(edges.recorder, server.calls, ready, sources.certificate, edges.decisions)
     if sources.writer is not None:
         watch_writer(edges.recorder, sources.writer)
-    sources.certificate.begin()
+    await sources.certificate.begin()
     if seat is None or seat.number == 0:
         host, port = doors.calls.getsockname()[:2]
         edges.events.info("listening", host=host, port=port, **_probes_port(doors))
