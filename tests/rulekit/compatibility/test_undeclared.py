@@ -305,3 +305,17 @@ def test_the_answer_is_that_of_asking_about_every_choice(seed: int) -> None:
         if when.evaluate({"shape": shape_value([(names.model_of(device), device)])}) is not True
     }
     assert set(missing(what, exactly(), fleet)) == single
+
+
+def test_of_too_many_shared_devices_no_whole_node_is_made() -> None:
+    far = device_slice("far", *(gpu(f"g{i}", T4, numa=i) for i in range(100)), nodeName=None, allNodes=True)
+    fleet = fleet_of(device_class(), device_slice("n1", gpu("a", T4)), device_slice("n2", gpu("a", T4)), far)
+    spec = read_claim(claim("c", exactly(mode="All"))).spec
+    what = declared(when=f'shape.devices.all(d, d.attributes["{NVIDIA}"].?numa.orValue(0) >= 0)')
+    asked = (fleet, MODELS, spec, spec.requests[0], spec.requests[0].alternatives[0], fleet.nodes.all, what)
+    assert uncovered(*asked) == Uncovered()
+    found = uncovered(*asked, among=256)
+    assert ([str(shape) for shape in found.shapes], found.untried) == (
+        ["*x t4"],
+        "it takes too many steps to be asked about all devices",
+    )

@@ -116,14 +116,20 @@ def supply_of(devices: Iterable[tuple[Named, int]], apart: Apart) -> Supply:
     return {model: list(sorts.values()) for model, sorts in groups.items()}
 
 
-def counted(parts: Iterable[Part]) -> list[tuple[Named, int]]:
-    """The devices of all parts that some node reaches, the like ones once with their number."""
+def counted(parts: Iterable[Part], most: int) -> list[tuple[Named, int]] | None:
+    """The devices of all parts that some node reaches, the like ones once with their number. None with more than `most`."""
     numbers: dict[int, int] = {}
     firsts: dict[int, tuple[Named, ...]] = {}
+    left = most
     for part in parts:
-        if part.nodes:
-            numbers[part.like] = numbers.get(part.like, 0) + 1
+        if not part.nodes:
+            continue
+        if part.like not in firsts:
             firsts[part.like] = part.devices
+            left -= len(part.devices)
+            if left < 0:
+                return None
+        numbers[part.like] = numbers.get(part.like, 0) + 1
     return [(named, numbers[like]) for like, devices in firsts.items() for named in devices]
 
 

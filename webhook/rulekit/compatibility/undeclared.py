@@ -122,15 +122,20 @@ class _Condition:
         if not self.take(_STEPS_PER_DEVICE * len(devices)):
             return False
         result, steps = self._expression.tried({"shape": shape_value(devices)}, self.left)
-        # What would take more than is left uses it up.
-        return self.take(self.left + 1 if result is None else steps) and result is True
+        if result is None:
+            self.give_up()
+        return self.take(steps) and result is True
 
     def take(self, steps: int) -> bool:
         """Whether so many steps were left."""
         self.left -= steps
         if self.left < 0:
-            self.untried = _TOO_LONG
+            self.give_up()
         return self.left >= 0
+
+    def give_up(self) -> None:
+        """Nothing more can be asked."""
+        self.left, self.untried = -1, _TOO_LONG
 
 
 class _Devices:
@@ -156,11 +161,17 @@ class _Devices:
         self._read(parts_of(fleet, catalog, usable_pools(fleet, alternative, nodes), apart), possible, apart)
 
     def _read(self, parts: Iterable[Part], possible: AlternativeShapes, apart: Apart) -> None:
+        condition = self._condition
         if any(shape.every for shape in possible.shapes):
-            self._nodes = whole_nodes(parts, self._condition.left) or []
+            nodes = whole_nodes(parts, condition.left)
+            self._nodes = nodes or []
+            if nodes is None:
+                condition.give_up()
             return
-        devices = counted(parts)
-        if self._condition.take(_STEPS_PER_DEVICE * len(devices)):
+        devices = counted(parts, condition.left // _STEPS_PER_DEVICE)
+        if devices is None:
+            condition.give_up()
+        elif condition.take(_STEPS_PER_DEVICE * len(devices)):
             self._supply = supply_of(devices, apart)
 
     def choices(self, shape: Shape) -> Iterator[Sequence[Named]]:
