@@ -18,13 +18,15 @@ FOLDER = Path(__file__).parent / "unguarded-selector"
             "decided-before-it",
             "it reads profile without a guard, and 2 of 3 devices of the class do not publish it, such as gpu-0 of pool "
             "node-a: only the rest of the selector keeps it from an error there",
-            'write has(device.attributes["gpu.example.com"].profile) && before it',
+            'write device.attributes["gpu.example.com"].type == "part" && has(device.attributes["gpu.example.com"].profile)'
+            ' && device.attributes["gpu.example.com"].profile == "1g"',
         ),
         (
             "capacity",
             "it reads memory without a guard, and 1 of 3 devices of the class does not publish it, such as part-0 of pool "
             "node-a: only the rest of the selector keeps it from an error there",
-            'write has(device.capacity["gpu.example.com"].memory) && before it',
+            'write device.attributes["gpu.example.com"].type == "gpu" && has(device.capacity["gpu.example.com"].memory)'
+            ' && device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0',
         ),
     ],
 )

@@ -18,6 +18,8 @@ _COMPARISONS: Final = {f"_{operator}_": operator for operator in _FLIPPED}
 _COMPARING: Final = frozenset({"compareTo", "isGreaterThan", "isLessThan"})
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 _CONSTRUCTORS: Final = ((QUANTITY, "quantity", "a capacity is a quantity"), (SEMVER, "semver", "this is a version"))
+#: For what cannot be one.
+_EXAMPLES: Final = {"quantity": 'quantity("40Gi")', "semver": 'semver("1.2.3")'}
 #: What other languages, or newer servers, call it.
 _ELSEWHERE: Final = {
     "len": "write size()",
@@ -178,7 +180,9 @@ def _on_quantity(nodes: Sequence[Node], types: Sequence[Type]) -> str:
 def _constructed(constructor: str, node: Node, type_: Type) -> str:
     if type_ == STRING:
         return f"{constructor}({_shown(node)})"
-    return f'{constructor}("{_shown(node)}")' if type_ in _NUMBERS else _shown(node)
+    if type_ in _NUMBERS:
+        return f'{constructor}("{_shown(node)}")'
+    return _EXAMPLES[constructor] if type_ == BOOL else _shown(node)
 
 
 def _shown(node: Node) -> str:

@@ -22,8 +22,11 @@ from webhook.model.pointer import field_path
 from webhook.rulekit.ownership.text import numbered
 from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
+from webhook.rulekit.selectors.guards import guarded, kind_of
 from webhook.rulekit.selectors.near_misses import candidates
+from webhook.rulekit.selectors.paths import presence_of
 from webhook.rulekit.selectors.selections import Selection, own_selections
+from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.view import View
 
 REASON = "unguarded-selector"
@@ -31,10 +34,11 @@ REASON = "unguarded-selector"
 
 def check(view: View, _policy: Checks) -> Iterator[Finding]:
     """One finding per selector, about the first thing that it reads and some device lacks."""
+    steps = Steps()
     for found in own_selections(view):
         if _is_judged(found):
             for written in found.alternative.selectors:
-                yield from _of_selector(view, written, found.alternative.device_class)
+                yield from _of_selector(view, written, found.alternative.device_class, steps)
 
 
 def _is_judged(found: Selection) -> bool:
@@ -42,14 +46,17 @@ def _is_judged(found: Selection) -> bool:
     return not (matches.class_missing or matches.problems or matches.error)
 
 
-def _of_selector(view: View, written: SelectorText, device_class: str) -> Iterator[Finding]:
+def _of_selector(view: View, written: SelectorText, device_class: str, steps: Steps) -> Iterator[Finding]:
     compiled = compile_for(view.fleet.server, written.expression)
     if not isinstance(compiled, Selector):
         return
     for read in sorted(compiled.references, key=lambda item: (item.domain, item.name, item.kind)):
         lacking = _lacking(view.fleet.inventory, device_class, read) if read.name and not read.guarded else None
         if lacking is not None:
-            yield _finding(view, written, read, lacking)
+            server = view.fleet.server
+            whole = guarded(compiled, read, lacking[2], server, steps) if steps.takes_text() else ""
+            presence = presence_of(kind_of(read), read.domain, read.name)
+            yield _finding(view, written, read, lacking, f"write {whole or f'{presence} && before it'}")
             return
 
 
@@ -69,9 +76,8 @@ def _published(device: Device, read: Reference) -> Mapping[str, object]:
     return device.capacity if read.kind == "capacity" else device.attributes
 
 
-def _finding(view: View, written: SelectorText, read: Reference, found: tuple[int, int, Device]) -> Finding:
+def _finding(view: View, written: SelectorText, read: Reference, found: tuple[int, int, Device], remedy: str) -> Finding:
     lacking, all_, first = found
-    path = f'device.{"capacity" if read.kind == "capacity" else "attributes"}["{read.domain}"].{read.name}'
     return Finding(
         rule=RULE.id,
         reason=REASON,
@@ -83,7 +89,7 @@ def _finding(view: View, written: SelectorText, read: Reference, found: tuple[in
             f"{'does' if lacking == 1 else 'do'} not publish it, such as {first.name} of pool {first.pool}: "
             "only the rest of the selector keeps it from an error there"
         ),
-        remedy=f"write has({path}) && before it",
+        remedy=remedy,
     )
 
 

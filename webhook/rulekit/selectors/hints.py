@@ -172,11 +172,15 @@ def _accessor(error: DeviceError, missing: str, reads: list[Reference]) -> Fault
             domain, _, name = owner.partition("/")
         else:
             domain, name = read.domain, read.name
-            if not name or not re.search(rf"""\b{re.escape(name)}\b["'\]\s]*\.\s*{missing}\b""", error.expression):
+            held = device.capacity if read.kind == "capacity" else device.attributes
+            if f"{domain}/{name}" not in held or not re.search(
+                rf"""\b{re.escape(name)}\b["'\]\s]*\.\s*{missing}\b""", error.expression
+            ):
                 continue
         right = path_of(kind_of(read), domain, name)
         detail = f".{missing} is how a slice writes the type of a value; in CEL a value has no such part"
-        return Fault(ACCESSOR, detail, f"write {right}: the first index is the domain, and the value stands for itself")
+        remedy = f"the first index is the domain, and the value stands for itself: write {right}"
+        return Fault(ACCESSOR, detail, remedy)
     return None
 
 
