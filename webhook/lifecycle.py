@@ -12,9 +12,16 @@ import contextlib
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from webhook.errors import FallgateError
+
+#: What asks for an end.
+ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+#: What others take for "read your files again", and would end a process that has no handler for it. Our files are watched.
+IGNORED: Final = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+#: What waits from the first moment until somebody hears it. Not Ctrl-C: until then, whoever presses it means it.
+_HELD: Final = (signal.SIGTERM, *IGNORED)
 
 State = Literal["starting", "serving", "draining", "stopping"]
 
@@ -113,16 +120,43 @@ class Life:
 
 
 @contextlib.contextmanager
-def signals_end(life: Life) -> Iterator[None]:
-    """While this holds, SIGTERM asks for an orderly end and SIGINT (Ctrl-C) for one without a drain."""
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, life.end)
-    loop.add_signal_handler(signal.SIGINT, life.end_at_once)
+def signals_held() -> Iterator[None]:
+    """While this holds, signals wait for `signals_end`: one that comes before, or after, does not change how the process ends.
+
+    What is still waiting at the end is dropped.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        loop.remove_signal_handler(signal.SIGINT)
+        drop_signals(_HELD)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def drop_signals(numbers: Sequence[signal.Signals]) -> None:
+    """Take blocked signals that wait, and forget them."""
+    while signal.sigtimedwait(numbers, 0) is not None:
+        pass
+
+
+@contextlib.contextmanager
+def signals_end(life: Life, ignored: Callable[[str], None] = lambda name: None) -> Iterator[None]:
+    """While this holds, SIGTERM asks for an orderly end and SIGINT (Ctrl-C) for one without a drain.
+
+    SIGHUP, SIGUSR1 and SIGUSR2 do nothing; `ignored` is told their names. Held signals are heard from now on.
+    """
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, life.end)
+    loop.add_signal_handler(signal.SIGINT, life.end_at_once)
+    for number in IGNORED:
+        loop.add_signal_handler(number, ignored, number.name)
+    before = signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ENDING, *IGNORED))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in (*ENDING, *IGNORED):
+            loop.remove_signal_handler(number)
 
 
 @contextlib.contextmanager

@@ -51,7 +51,7 @@ class Process:
 
 
 @contextlib.contextmanager
-def started(folder: Path, *, listens: bool = True, **variables: str) -> Iterator[Process]:
+def started(folder: Path, *, listens: bool = True, program: str = PROGRAM, **variables: str) -> Iterator[Process]:
     """A server that listens, not necessarily ready; or one that is not expected to listen."""
     for name in ("policies", "fleet"):
         (folder / name).mkdir(exist_ok=True)
@@ -69,7 +69,7 @@ def started(folder: Path, *, listens: bool = True, **variables: str) -> Iterator
         **variables,
     }
     with (folder / "events").open("wb") as events:
-        running = subprocess.Popen([sys.executable, "-c", PROGRAM], env={**os.environ, **environment}, stderr=events)
+        running = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, **environment}, stderr=events)
     try:
         ports = listening_ports(folder) if listens else (0, 0)
         yield Process(folder, running, *ports)

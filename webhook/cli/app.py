@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -98,4 +100,7 @@ def app() -> None:
 
 def main() -> None:
     """The console script."""
+    if sys.argv[1:2] == ["serve"]:
+        # The server takes a second to load, and hears signals only then: until then they wait, and at the very end nobody does.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGHUP))
     app(prog_name="fallgate")

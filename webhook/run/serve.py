@@ -21,7 +21,7 @@ from webhook.errors import FallgateError
 from webhook.fleet.fleet import Fleet
 from webhook.kube.connecting import connect, own_namespace
 from webhook.kube.store import ApiStore
-from webhook.lifecycle import EternalTask, Life, ends_with, signals_end
+from webhook.lifecycle import EternalTask, Life, ends_with, signals_end, signals_held
 from webhook.rulekit.policies import PolicySet
 from webhook.rules import ALL
 from webhook.run.certificate import ServedCertificate
@@ -33,7 +33,7 @@ from webhook.run.gauges import watch_cluster, watch_process, watch_sources, watc
 from webhook.run.logs import LogLock, build_decision_log, build_event_log
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import explain_policies, fleet_loader, load_policies
-from webhook.run.supervisor import Seat, Supervisor, hear_signals
+from webhook.run.supervisor import Seat, Supervisor, say_ignored
 from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import build_app
 from webhook.server.budget import Budget
@@ -98,6 +98,11 @@ def serve(settings: Settings) -> int:
     Gives the exit code: 0 after an orderly end, 1 when a part failed, 2 when it could not start. What is wrong with policies,
     fleet or certificate is no reason not to start: the server is not ready then, says why, and looks again.
     """
+    with signals_held():
+        return _serve(settings)
+
+
+def _serve(settings: Settings) -> int:
     workers, life = settings.life.workers, settings.life
     # One for each: decisions that wait for their reader must not hold up events, nor those the answers.
     of_events, of_decisions = (LogLock(), LogLock()) if workers > 1 else (None, None)
@@ -134,6 +139,12 @@ def work(settings: Settings, events: EventLog, doors: Doors, lock: LogLock | Non
 async def run(settings: Settings, edges: Edges, doors: Doors, seat: Seat | None) -> int:
     """Everything on one event loop, until the end. Gives the exit code."""
     life = Life()
+    # Before anything is built: also who is asked to end while it begins ends in order.
+    with signals_end(life, partial(say_ignored, edges.events)), ends_with(life, seat.supervisor if seat is not None else None):
+        return await _run(life, settings, edges, doors, seat)
+
+
+async def _run(life: Life, settings: Settings, edges: Edges, doors: Doors, seat: Seat | None) -> int:
     sources = build_sources(settings, edges, seat)
     ready = build_ready(life, sources)
     colleagues = None
@@ -152,10 +163,7 @@ async def run(settings: Settings, edges: Edges, doors: Doors, seat: Seat | None)
         edges.events.info("listening", host=host, port=port, **_probes_port(doors))
     tasks = build_tasks(settings, edges, sources, server, colleagues)
     try:
-        with signals_end(life), ends_with(life, seat.supervisor if seat is not None else None):
-            if seat is not None:
-                hear_signals()
-            await life.run(server.calls, tasks, drain_seconds=settings.life.drain_seconds)
+        await life.run(server.calls, tasks, drain_seconds=settings.life.drain_seconds)
     except ExceptionGroup as faults:
         edges.events.error("ended by a fault", error="".join(traceback.format_exception(faults)))
         return FAULT

@@ -15,11 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from webhook.lifecycle import ENDING, IGNORED, drop_signals
 from webhook.run.board import Board
 from webhook.run.exits import CANNOT_START, DONE, FAULT
 from webhook.telemetry import EventLog
 
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+_SIGNALS: Final = (*ENDING, *IGNORED, signal.SIGCHLD)
 #: Seconds before a worker that died is started anew: doubled each time, until one has lived for a while.
 _FIRST_WAIT: Final = 0.5
 _LONGEST_WAIT: Final = 30.0
@@ -35,9 +36,9 @@ class Seat:
     supervisor: int
 
 
-def hear_signals() -> None:
-    """To be called by a worker when it handles signals: until then they wait, so that none ends it in disorder."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+def say_ignored(events: EventLog, name: str) -> None:
+    """A signal has come that does nothing here."""
+    events.info("signal ignored", name=name, why="files are watched and read again when they change; SIGTERM ends")
 
 
 @dataclass(slots=True)
@@ -53,7 +54,10 @@ class _Place:
 
 @dataclass
 class Supervisor:
-    """Keeps `work` going in `workers` processes, which must be made before this process has threads."""
+    """Keeps `work` going in `workers` processes, which must be made before this process has threads.
+
+    A worker begins with signals blocked: they wait until it hears them (`webhook.lifecycle.signals_end`).
+    """
 
     work: Callable[[Seat], int]
     workers: int
@@ -82,6 +86,8 @@ class Supervisor:
                 self._reap()
                 self._kill_late()
         finally:
+            # Asked for once more at the last moment: the exit code is what the workers have come to.
+            drop_signals(_SIGNALS)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _start_due(self) -> None:
@@ -103,6 +109,7 @@ class Supervisor:
         try:
             os.close(self._ours)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD,))
             code = self.work(Seat(number=number, board=self.board, supervisor=self.alive))
         except BaseException:  # noqa: BLE001 - whatever it is, a worker must not go on as a second supervisor
             self.events.error("worker failed", worker=number, error=traceback.format_exc())
@@ -117,8 +124,11 @@ class Supervisor:
         # One second at most: a signal that came between two looks is never waited for long.
         seconds = max(0.0, min([1.0, *(date - now for date in dates)]))
         got = signal.sigtimedwait(_SIGNALS, seconds)
-        if got is not None and got.si_signo != signal.SIGCHLD:
-            self._end(got.si_signo)
+        number = None if got is None else signal.Signals(got.si_signo)
+        if number in ENDING:
+            self._end(number)
+        elif number in IGNORED:
+            say_ignored(self.events, number.name)
 
     def _end(self, number: int) -> None:
         self.ending = True
