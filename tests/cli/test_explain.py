@@ -56,7 +56,7 @@ def test_text_of_a_pod(run: Any, write: Callable[..., str]) -> None:
         '  request acc/gpu  spec.resourceClaims[0] "acc" -> ResourceClaimTemplate both\n'
         '    declared: "h100-80gb" (Pod trainer)\n'
         "    1. big: 1x h100.example.com  spec.spec.devices.requests[0].firstAvailable[0]\n"
-        "      uncertain: none of the devices that match can be used from a feasible node\n"
+        "      nothing can be given now: none of the devices that match can be used from a feasible node\n"
     )
 
 
@@ -171,6 +171,20 @@ def test_what_is_not_known_is_uncertain_and_neither_declared_nor_not(explained: 
     (found,) = explained(claim("c", exactly("gpu", "gone.example.com")))
     (only,) = found["requests"][0]["alternatives"]
     assert (only["shapes"], only["declared"], only["uncertain"]) == ([], None, "DeviceClass gone.example.com is not known")
+
+
+def test_what_no_node_has_enough_of_is_known(run: Any, write: Callable[..., str]) -> None:
+    asked = claim("c", exactly("gpu", "h100.example.com", count=3), exactly("other", "gpu.nvidia.com", count=5))
+    lines = run("explain", write("in.yaml", asked), *BASE).stdout.splitlines()
+    assert "      nothing can be given now: no feasible node has 3 matching devices together; the most is 2" in lines
+    assert "      nothing can be given now: no feasible node has 5 matching devices together; the most is 4" in lines
+
+
+def test_a_certain_error_leaves_nothing_uncertain(run: Any, write: Callable[..., str]) -> None:
+    asked = claim("c", exactly("gpu", "gpu.nvidia.com", 'device.attributes["gpu.nvidia.com"].index == 0'))
+    found = run("explain", write("in.yaml", asked), *BASE).stdout
+    assert "uncertain" not in found
+    assert "no node gets past the error" in found
 
 
 def test_a_selector_that_does_not_compile_is_an_error(explained: Callable[..., list[Any]]) -> None:

@@ -74,7 +74,7 @@ def _alternative(number: int, explained: ExplainedAlternative) -> Text:
     if explained.shapes.by_example:
         text.append("\n      no live device matches: the shapes are those of the catalog's examples")
     if explained.uncertain:
-        text.append(f"\n      uncertain: {explained.uncertain}", "yellow")
+        text.append(f"\n      {_doubt(explained)}", "yellow")
     if explained.hint:
         text.append(f"\n        {explained.hint}", "cyan")
     for shape, why in explained.shapes.unreachable:
@@ -89,6 +89,13 @@ def _alternative(number: int, explained: ExplainedAlternative) -> Text:
     for group in _refused(explained.devices):
         text.append_text(_refusal(group))
     return text
+
+
+def _doubt(explained: ExplainedAlternative) -> str:
+    """What cannot be known; or, where devices match, why nothing can be given as they are: that is known."""
+    if not explained.shapes.matches or explained.shapes.shapes:
+        return f"uncertain: {explained.uncertain}"
+    return f"nothing can be given now: {explained.uncertain.removeprefix('nothing can be given: ')}"
 
 
 def _grouped(devices: Iterable[AskedDevice]) -> list[list[AskedDevice]]:
