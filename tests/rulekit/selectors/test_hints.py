@@ -172,6 +172,12 @@ def test_a_long_selector_is_not_written_anew() -> None:
     assert hint(error, at.inventory, Steps()).endswith(f"write has({GPU}.profile) && before it")
 
 
+def test_a_name_that_nobody_can_publish_is_not_repeated() -> None:
+    at = fleet()
+    error = raised(f'{GPU}["{"x" * 5_000}"] == 1', "part-0", at)
+    assert hint(error, at.inventory, Steps()) == "guard it with has(), in, [?] or .?; the device publishes model, profile"
+
+
 def test_nothing_is_tried_beyond_the_steps() -> None:
     at = fleet()
     assert hint(raised(f"{GPU}.ecc > 1", "gpu-0", at), at.inventory, Steps(0)) == USUAL

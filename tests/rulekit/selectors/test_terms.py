@@ -54,3 +54,12 @@ def test_starts_of_terms(text: str, expected: str) -> None:
 def test_what_stands_in_a_text_is_no_term() -> None:
     assert starts_of_terms('a == "X"', [6]) is None
     assert starts_of_terms("X ? a : b", [0]) is None
+
+
+def test_what_is_long_or_deep_is_not_cut() -> None:
+    long = f'a == "{"x" * 2_000}" && b'
+    assert conjuncts(long) == (long,)
+    assert starts_of_terms(long, [0]) is None
+    deep = "(" * 30 + "a && b" + ")" * 30
+    assert conjuncts(deep) == (deep[20:-20],)
+    assert len(conjuncts("a && (" * 200 + "b" + ")" * 200)) == 11

@@ -57,7 +57,9 @@ def guarded(selector: Selector, read: Reference, device: Device, server: Server,
 
 
 def _with_guard(text: str, read: Reference) -> str:
-    """`has(x) && ` before every term that reads x; "" when the places cannot be told."""
+    """`has(x) && ` before every term that reads x; "" when the places cannot be told, or it would be long."""
+    if len(text) > _LONGEST:
+        return ""
     kind = kind_of(read)
     guard = f"{presence_of(kind, read.domain, read.name)} && "
     # A guard that is there already is no term to be guarded.
@@ -67,9 +69,7 @@ def _with_guard(text: str, read: Reference) -> str:
         if not text[: found.start()].rstrip().endswith("has(")
     ]
     starts = starts_of_terms(text, places)
-    if not starts:
-        return ""
-    if len(text) + len(guard) * len(starts) > _LONGEST:
+    if not starts or len(text) + len(guard) * len(starts) > _LONGEST:
         return ""
     for start in sorted(starts, reverse=True):
         text = text[:start] + guard + text[start:]

@@ -40,6 +40,8 @@ _REMEDIES: Final = (
     ("index out of bounds", "guard the index with size()"),
 )
 _USUAL_REMEDY: Final = "compare values of one type, and guard what a device may not have with has() or .?"
+#: Characters of a qualified name that is spoken of: the API server takes 63 and 32.
+_LONGEST_NAME: Final = 128
 #: Names that are listed.
 _LISTED: Final = 12
 
@@ -93,7 +95,7 @@ def hint(error: DeviceError, inventory: Inventory, steps: Steps) -> str:
         dotted = re.search(rf"\bdevice\.attributes\.{re.escape(domain)}\.(\w+)", error.expression)
         if dotted is not None and "." in domain:
             return f"the domain is one name: write {path_of('attribute', domain, dotted[1])}"
-    reads = unguarded(selector, device, missing) if selector is not None else []
+    reads = [read for read in unguarded(selector, device, missing) if _is_short(read)] if selector is not None else []
     published = _published_elsewhere(device, reads, inventory)
     if selector is not None and published:
         return f"{published}: write {_guard(selector, reads[0], device, inventory.server, steps)}"
@@ -102,6 +104,10 @@ def hint(error: DeviceError, inventory: Inventory, steps: Steps) -> str:
         return nearest or f"guard it with has(), in, [?] or .?; the device publishes {_listed(_bare(device.attributes))}"
     guard = _guard(selector, reads[0], device, inventory.server, steps)
     return f"{_not_published(device, reads[0], inventory)}; to pass over such devices write {guard}"
+
+
+def _is_short(read: Reference) -> bool:
+    return len(read.domain) + len(read.name) <= _LONGEST_NAME
 
 
 def _guard(selector: Selector, read: Reference, device: Device, server: Server, steps: Steps) -> str:

@@ -31,6 +31,8 @@ _MOST_TERMS: Final = 8
 _STEPS_OF_A_TERM: Final = 50_000
 #: Whole numbers up to which they are listed; more are said as a range.
 _LISTED_NUMBERS: Final = 4
+#: Texts of a term that are compared with what is there, and their characters: a value has 64 at most.
+_MOST_TEXTS, _LONGEST_TEXT = 8, 128
 _TEXT: Final = re.compile(r"\"([^\"\\]*)\"|'([^'\\]*)'")
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
 
@@ -53,7 +55,8 @@ class _Asked:
         """The texts that what is read is compared with."""
         without = spellings_of(kind_of(self.read), self.read.domain, self.read.name).sub("", self.term)
         found = (double or single for double, single in _TEXT.findall(without))
-        return [text for text in dict.fromkeys(found) if text and text != self.read.name]
+        texts = [text for text in dict.fromkeys(found) if text and text != self.read.name and len(text) <= _LONGEST_TEXT]
+        return texts[:_MOST_TEXTS]
 
 
 def why_nothing_matches(inventory: Inventory, devices: Bits, texts: Sequence[str], steps: Steps) -> str:

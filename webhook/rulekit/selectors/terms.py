@@ -16,6 +16,8 @@ _TOKEN: Final = re.compile(
 )
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _JOINS: Final = frozenset({"&&", "||"})
+#: Characters of a text that is cut, and how deep: people write shorter ones, and nobody is to wait for others.
+_LONGEST, _DEEPEST = 2_000, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ def conjuncts(text: str) -> tuple[str, ...]:
     tokens = _tokens(text)
     if tokens is None:
         return (text.strip(),)
-    return tuple(_conjuncts(text, tokens))
+    return tuple(_conjuncts(text, tokens, _DEEPEST))
 
 
 def starts_of_terms(text: str, places: Sequence[int]) -> tuple[int, ...] | None:
@@ -49,6 +51,8 @@ def starts_of_terms(text: str, places: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _tokens(text: str) -> list[_Token] | None:
+    if len(text) > _LONGEST:
+        return None
     found = []
     for match in _TOKEN.finditer(text):
         sign = "" if match["text"] else match["word"] or match["sign"].replace(" ", "")
@@ -58,24 +62,19 @@ def _tokens(text: str) -> list[_Token] | None:
     return found
 
 
-def _conjuncts(text: str, tokens: list[_Token]) -> Iterator[str]:
-    tokens = _without_parentheses(tokens)
+def _conjuncts(text: str, tokens: list[_Token], depth: int) -> Iterator[str]:
+    while depth and len(tokens) > 1 and tokens[0].sign == "(" and _closing(tokens) == len(tokens) - 1:
+        tokens, depth = tokens[1:-1], depth - 1
     if not tokens:
         return
     joins = _outermost(tokens)
-    if any(tokens[i].sign == "||" for i in joins) or not joins:
+    if not depth or not joins or any(tokens[i].sign == "||" for i in joins):
         yield text[tokens[0].start : tokens[-1].end]
         return
     begin = 0
     for end in (*joins, len(tokens)):
-        yield from _conjuncts(text, tokens[begin:end])
+        yield from _conjuncts(text, tokens[begin:end], depth - 1)
         begin = end + 1
-
-
-def _without_parentheses(tokens: list[_Token]) -> list[_Token]:
-    while len(tokens) > 1 and tokens[0].sign == "(" and _closing(tokens) == len(tokens) - 1:
-        tokens = tokens[1:-1]
-    return tokens
 
 
 def _closing(tokens: list[_Token]) -> int:
