@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from webhook.server.ports import Condition
 from webhook.telemetry import EventLog
 
 Until = Callable[[Callable[[], object]], None]
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
 QUICK = Timing(silence=5.0, first_pause=0.01, longest_pause=0.02, refused_pause=0.02)
 
 
@@ -124,6 +125,48 @@ def test_one_that_may_not_be_seen_is_no_reason_not_to_serve(server: ApiServer, c
     ]
     del server.refusing["configmaps"]
     until(lambda: next(cap.health()).state == "ok")
+
+
+def test_a_watch_that_breaks_later_is_reported(
+    server: ApiServer, client: Client, events: EventLog, until: Until, log: io.BytesIO
+) -> None:
+    early = timedelta()
+    cap = CapWatch(
+        client,
+        "guard",
+        "fallgate-cap",
+        events=events,
+        clock=lambda: NOW + early,
+        timing=QUICK,
+        stale_after=timedelta(minutes=5),
+    )
+    server.put(config_map())
+    started(cap)
+    until(lambda: cap.caps and server.watching("configmaps"))
+    capped = Health(name="cap", state="degraded", detail="ConfigMap guard/fallgate-cap: every rule at most audit")
+    early = timedelta(minutes=5)
+    assert [*cap.health()] == [capped]
+
+    server.refusing["configmaps"] = 500
+    server.cut("configmaps")
+    until(lambda: b"watch broken" in log.getvalue() and cap.progress[1].state == "broken")
+    early = timedelta(minutes=6)
+    fault = "GET /api/v1/namespaces/guard/configmaps: 500: configmaps is refused"
+    until(lambda: cap.progress[1].detail == fault)
+    detail = (
+        f"nothing heard of ConfigMap guard/fallgate-cap for 360 s: {fault}; a cap that was made, changed or deleted since does "
+        "not count here"
+    )
+    assert [*cap.health()] == [capped, Health(name="cap-fresh", state="degraded", detail=detail)]
+    assert cap.caps == (ModeCap(name="fallgate-cap", mode="audit"),)
+
+    del server.refusing["configmaps"]
+    until(lambda: server.watching("configmaps"))
+    server.bookmark("configmaps")
+    until(lambda: [*cap.health()] == [capped])
+    assert b"watch up again: kind ConfigMap" in log.getvalue()
+    cap.stop()
+    server.cut()
 
 
 class Fixed:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from webhook.errors import ApiError
@@ -19,7 +19,7 @@ from webhook.kube.discovery import Source
 from webhook.kube.health import Health
 from webhook.kube.kinds import Kind
 from webhook.kube.reading import Kept, key_of
-from webhook.kube.reflector import USUAL, Reflector, Timing
+from webhook.kube.reflector import USUAL, Progress, Reflector, Timing
 from webhook.model.finding import Mode
 from webhook.model.tolerant import Json, mapping, string_map
 from webhook.rulekit.policies import ModeCap
@@ -77,21 +77,31 @@ class CapWatch:
         events: EventLog,
         clock: Callable[[], datetime],
         timing: Timing = USUAL,
+        stale_after: timedelta = timedelta(minutes=5),
     ) -> None:
         self.place = f"{namespace}/{name}"
         self._name = name
         self._events = events
+        self._clock = clock
+        self._stale_after = stale_after
         self._cap = Cap()
         self._known = False
         self._fault = ""
         kind = Kind(group="", kind="ConfigMap", part="caps", query={"fieldSelector": f"metadata.name={name}"})
         source = Source(kind=kind, api_version="v1", path=f"/api/v1/namespaces/{namespace}/configmaps")
-        self._reflector = Reflector(client=client, source=source, sink=self, clock=clock, timing=timing, read=_read)
+        self._reflector = Reflector(
+            client=client, source=source, sink=self, clock=clock, timing=timing, report=self._report, read=_read
+        )
 
     @property
     def caps(self) -> tuple[ModeCap, ...]:
         """The caps in force."""
         return self._cap.caps
+
+    @property
+    def progress(self) -> tuple[Source, Progress]:
+        """How the watch is doing."""
+        return self._reflector.source, self._reflector.progress
 
     def run(self) -> None:
         """Watch until `stop`, in a thread of its own."""
@@ -102,7 +112,7 @@ class CapWatch:
         self._reflector.stop()
 
     def health(self) -> Iterator[Health]:
-        """`cap`: whether a cap holds, and what is wrong with it."""
+        """`cap`: whether a cap holds, and what is wrong with it; `cap-fresh` when that was seen too long ago."""
         if not self._known:
             detail = self._reflector.progress.detail or f"ConfigMap {self.place} was not looked for yet"
             yield Health(name="cap", state="failed", detail=detail)
@@ -112,6 +122,21 @@ class CapWatch:
             yield Health(name="cap", state="degraded", detail=f"ConfigMap {self.place}: {_described(self._cap)}")
         else:
             yield Health(name="cap", state="ok", detail=f"none (no ConfigMap {self.place})")
+        yield from self._staleness()
+
+    def _staleness(self) -> Iterator[Health]:
+        progress = self._reflector.progress
+        if progress.heard is None or self._fault:
+            return
+        silence = self._clock() - progress.heard
+        if silence <= self._stale_after:
+            return
+        because = f": {progress.detail}" if progress.detail else ""
+        detail = (
+            f"nothing heard of ConfigMap {self.place} for {int(silence.total_seconds())} s{because}; a cap that was made, "
+            "changed or deleted since does not count here"
+        )
+        yield Health(name="cap-fresh", state="degraded", detail=detail)
 
     # What the reflector sees
 
@@ -130,6 +155,12 @@ class CapWatch:
             self._events.error("cap cannot be watched", configmap=self.place, why=str(fault))
         self._fault = str(fault)
         self._known = True
+
+    def _report(self, source: Source, what: str) -> None:
+        if what:
+            self._events.warning("watch broken", kind=source.name, why=what)
+        else:
+            self._events.info("watch up again", kind=source.name)
 
     def _take(self, data: Json | None) -> None:
         cap = Cap() if data is None else read_cap(self._name, data)

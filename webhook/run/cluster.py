@@ -11,9 +11,11 @@ from webhook.fleet.fleet import Fleet
 from webhook.kube.cap import CapWatch
 from webhook.kube.cluster_state import ClusterSettings, ClusterState
 from webhook.kube.connecting import connect, own_namespace
+from webhook.kube.discovery import Source
 from webhook.kube.health import Health, health_of
 from webhook.kube.kinds import FEATURES
 from webhook.kube.lookups import Lookups
+from webhook.kube.reflector import Progress
 from webhook.rulekit.policies import ModeCap, PolicySet
 from webhook.server.ports import Clock, Condition, PolicySource
 from webhook.settings import Settings
@@ -35,6 +37,11 @@ class ClusterSource:
         self._recorder = recorder
         self._clock = clock
         self._good: bool | None = None  # as last told to the recorder
+
+    @property
+    def progress(self) -> tuple[tuple[Source, Progress], ...]:
+        """How the watch of each kind is doing, that of the cap (ConfigMap) included."""
+        return self.state.progress if self.cap is None else (*self.state.progress, self.cap.progress)
 
     def current(self) -> Fleet | None:
         """The newest snapshot, None before the first complete one."""
@@ -116,7 +123,10 @@ def cluster_source(
         workloads=lambda: current.workload_kinds if (current := policies.current()) is not None else (),
     )
     namespace = kube.namespace or own_namespace(USUAL_NAMESPACE)
-    cap = CapWatch(client, namespace, kube.cap_configmap, events=events, clock=clock) if kube.cap_configmap else None
+    cap = None
+    if kube.cap_configmap:
+        stale_after = settings.engine.stale_after
+        cap = CapWatch(client, namespace, kube.cap_configmap, events=events, clock=clock, stale_after=stale_after)
     return ClusterSource(state, cap, recorder, clock)
 
 

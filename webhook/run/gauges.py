@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webhook.engine.exemptions import ANNOUNCED_BEFORE
-from webhook.kube.cluster_state import ClusterState
 from webhook.kube.reflector import Progress
 from webhook.rulekit.policies import PolicySet
 from webhook.run.certificate import ServedCertificate
+from webhook.run.cluster import ClusterSource
 from webhook.run.credentials import CertificateWriter
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import device_count, policy_count
@@ -46,12 +46,12 @@ def watch_sources(recorder: PrometheusRecorder, policies: Reloaded[PolicySet], f
     recorder.watch("fleet_devices", "Devices known.", device_total)
 
 
-def watch_cluster(recorder: PrometheusRecorder, state: ClusterState, clock: Clock) -> None:
+def watch_cluster(recorder: PrometheusRecorder, cluster: ClusterSource, clock: Clock) -> None:
     """How the watches of the cluster are doing, kind by kind."""
 
     def each(value: Callable[[Progress], float | None]) -> Callable[[], list[Sample]]:
         return lambda: [
-            ((source.name,), number) for source, progress in state.progress if (number := value(progress)) is not None
+            ((source.name,), number) for source, progress in cluster.progress if (number := value(progress)) is not None
         ]
 
     def silence(progress: Progress) -> float | None:
@@ -74,7 +74,7 @@ def watch_cluster(recorder: PrometheusRecorder, state: ClusterState, clock: Cloc
         each(lambda progress: progress.errors),
         counter=True,
     )
-    recorder.watch("fleet_snapshots", "Snapshots of the cluster made.", lambda: state.snapshots, counter=True)
+    recorder.watch("fleet_snapshots", "Snapshots of the cluster made.", lambda: cluster.state.snapshots, counter=True)
 
 
 def watch_writer(recorder: PrometheusRecorder, writer: CertificateWriter) -> None:

@@ -153,7 +153,7 @@ async def _run(life: Life, settings: Settings, edges: Edges, doors: Doors, seat:
     server = build_server(settings, edges, sources, ready, colleagues, doors)
     watch_sources(edges.recorder, sources.policies, sources.fleet, clock)
     if isinstance(sources.fleet, ClusterSource):
-        watch_cluster(edges.recorder, sources.fleet.state, clock)
+        watch_cluster(edges.recorder, sources.fleet, clock)
     watch_process(edges.recorder, server.calls, ready, sources.certificate, edges.decisions)
     if sources.writer is not None:
         watch_writer(edges.recorder, sources.writer)
