@@ -90,6 +90,12 @@ TABLE = [
         f' has({GPU}.profile) && {GPU}.profile == "large" && {GPU}.model == "big"',
     ),
     (
+        f'{GPU}.model == "big" &&\n  {GPU}.profile == "small"\n',
+        "gpu-0",
+        "other devices of gpu.example.com have profile: write"
+        f' {GPU}.model == "big" && has({GPU}.profile) && {GPU}.profile == "small"',
+    ),
+    (
         f'{GPU}.model == "small"',
         "nic-0",
         "devices of gpu.example.com have model, those of nic.example.com do not: write"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.rulekit.selectors.terms import conjuncts, starts_of_terms
+from webhook.rulekit.selectors.terms import conjuncts, on_one_line, starts_of_terms
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,15 @@ def test_what_is_long_or_deep_is_not_cut() -> None:
     deep = "(" * 30 + "a && b" + ")" * 30
     assert conjuncts(deep) == (deep[20:-20],)
     assert len(conjuncts("a && (" * 200 + "b" + ")" * 200)) == 11
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('a == "x  y"  &&\n    b\r\n', 'a == "x  y"  && b'),
+        ('a == """x\ny"""', ""),
+        ('a == """x y"""', 'a == """x y"""'),
+    ],
+)
+def test_one_line(text: str, expected: str) -> None:
+    assert on_one_line(text) == expected

@@ -10,7 +10,7 @@ from webhook.model.device import Device
 from webhook.model.server_version import Server
 from webhook.rulekit.selectors.paths import Kind, presence_of, spellings_of
 from webhook.rulekit.selectors.steps import Steps
-from webhook.rulekit.selectors.terms import starts_of_terms
+from webhook.rulekit.selectors.terms import on_one_line, starts_of_terms
 
 NO_KEY: Final = "no such key: "
 #: Characters of a selector that is written out in a message.
@@ -58,7 +58,8 @@ def guarded(selector: Selector, read: Reference, device: Device, server: Server,
 
 def _with_guard(text: str, read: Reference) -> str:
     """`has(x) && ` before every term that reads x; "" when the places cannot be told, or it would be long."""
-    if len(text) > _LONGEST:
+    text = on_one_line(text)
+    if not text or len(text) > _LONGEST:
         return ""
     kind = kind_of(read)
     guard = f"{presence_of(kind, read.domain, read.name)} && "

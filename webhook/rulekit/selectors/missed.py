@@ -23,7 +23,7 @@ from webhook.rulekit.selectors.guards import kind_of
 from webhook.rulekit.selectors.names import Names, names_of
 from webhook.rulekit.selectors.paths import path_of, quoted, spellings_of
 from webhook.rulekit.selectors.steps import Steps
-from webhook.rulekit.selectors.terms import conjuncts
+from webhook.rulekit.selectors.terms import conjuncts, on_one_line
 from webhook.rulekit.selectors.values import devices_in, values_of
 
 #: Terms of an alternative that are tried by themselves, and the steps of each on all devices.
@@ -75,8 +75,8 @@ def why_nothing_matches(inventory: Inventory, devices: Bits, texts: Sequence[str
 
 def _terms(inventory: Inventory, devices: Bits, texts: Sequence[str], steps: Steps) -> Iterator[Selector]:
     """The terms that none of the devices passes."""
-    terms = [term for text in texts for term in conjuncts(text)]
-    for text in terms[:_MOST_TERMS]:
+    terms = [on_one_line(term) for text in texts for term in conjuncts(text)]
+    for text in filter(None, terms[:_MOST_TERMS]):
         passing = _passing(inventory, text, steps)
         compiled = compile_for(inventory.server, text)
         if passing is not None and not passing & devices and isinstance(compiled, Selector):

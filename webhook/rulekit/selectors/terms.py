@@ -36,6 +36,13 @@ def conjuncts(text: str) -> tuple[str, ...]:
     return tuple(_conjuncts(text, tokens, _DEEPEST))
 
 
+def on_one_line(text: str) -> str:
+    """The same selector without line breaks, which would tear a message apart; "" where they are part of a text."""
+    if '"""' in text or "'''" in text:
+        return "" if "\n" in text else text
+    return re.sub(r"\s*[\r\n]\s*", " ", text).strip()
+
+
 def starts_of_terms(text: str, places: Sequence[int]) -> tuple[int, ...] | None:
     """Where the smallest terms begin that hold what stands at `places`; None when that cannot be told."""
     tokens = _tokens(text)
