@@ -64,6 +64,8 @@ class ApiServer:
     refusing: dict[str, int] = field(default_factory=dict)
     #: resource -> HTTP statuses that answer its next requests
     failing_next: dict[str, list[int]] = field(default_factory=dict)
+    #: resource -> the continue tokens that pages of it carry whatever was asked, the last for ever
+    endless: dict[str, list[str]] = field(default_factory=dict)
     tokens: set[str] = field(default_factory=lambda: {"good"})
     asked: list[Asked] = field(default_factory=list)
     #: resourceVersions before this one are forgotten (410)
@@ -217,7 +219,9 @@ class ApiServer:
         ]
         start, limit = int(query.get("continue") or 0), int(query.get("limit") or 0) or len(found) or 1
         meta = {"resourceVersion": str(self._now)}
-        if start + limit < len(found):
+        if endless := self.endless.get(resource):
+            meta["continue"] = endless.pop(0) if len(endless) > 1 else endless[0]
+        elif start + limit < len(found):
             meta["continue"] = str(start + limit)
         return 200, {"metadata": meta, "items": copy.deepcopy(found[start : start + limit])}
 

@@ -165,6 +165,46 @@ def test_lists_come_in_pages(server: ApiServer, reader: Reader, until: Until, mo
     assert reader.progress("Node").count == 5
 
 
+@pytest.mark.parametrize(
+    ("tokens", "most", "why"),
+    [
+        (["1"], 100, "the same continue token came with two pages"),
+        ([str(number) for number in range(2000)], 3, "there are more than 3 pages of 500"),
+    ],
+    ids=["the same", "ever new"],
+)
+def test_a_list_that_does_not_end_is_given_up_and_begun_anew(
+    server: ApiServer,
+    reader: Reader,
+    until: Until,
+    log: io.BytesIO,
+    monkeypatch: pytest.MonkeyPatch,
+    tokens: list[str],
+    most: int,
+    why: str,
+) -> None:
+    monkeypatch.setattr(listing, "MOST_PAGES", most)
+    server.endless["nodes"] = list(tokens)
+    server.put(node("node-1"))
+    reader.state.start()
+    until(lambda: f"kind Node, GET /api/v1/nodes: the list does not end: {why}" in log.getvalue().decode())
+    until(lambda: reader.progress("Node").errors >= 2)
+    assert reader.state.current() is None
+    first = [asked.query.get("continue") for asked in server.lists_of("nodes")][: min(most, 2)]
+    assert first == [None, tokens[0]]
+    del server.endless["nodes"]
+    until(reader.state.current)
+    assert reader.fleet.nodes.names == ("node-1",)
+
+
+def test_a_new_list_that_fails_is_not_forgotten(server: ApiServer, up: Reader, until: Until) -> None:
+    server.remove_unseen("nodes", "node-1")
+    server.failing_next["nodes"] = [500, 500]
+    for reflector in up.state._reflectors.values():
+        reflector.list_again()
+    until(lambda: not up.fleet.nodes.names)
+
+
 def test_a_watch_goes_on_from_the_last_bookmark(server: ApiServer, up: Reader, until: Until) -> None:
     heard = up.progress("Node").heard
     server.bookmark("nodes")

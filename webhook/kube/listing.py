@@ -15,6 +15,8 @@ from webhook.model.tolerant import Json, mapping, sequence, text
 from webhook.model.workload_kinds import WorkloadKind
 
 PAGE = 500
+#: Five million objects. The largest clusters have some hundred thousand pods, and a server may send pages that are not full.
+MOST_PAGES = 10_000
 _FORBIDDEN = 403
 _REFUSED = (_FORBIDDEN, 404)
 _RIGHTS = (
@@ -81,13 +83,20 @@ def _listed(client: Client, source: Source, tell: Tell) -> Listed:
 
 
 def pages(client: Client, source: Source) -> Iterator[Json]:
-    """A list in pages, all of one instant. Raises ApiError with 410 when they took so long that the server forgot it."""
+    """A list in pages, all of one instant.
+
+    Raises ApiError with 410 when they took so long that the server forgot it, ClusterError when they do not end: a server or
+    a proxy in front of it that does not understand `continue` would be asked for ever, and its objects kept.
+    """
     query: dict[str, str | int] = {**source.kind.query, "limit": PAGE}
     accept = f"{METADATA_LIST},{JSON}" if source.kind.metadata_only else JSON
-    while True:
+    for _ in range(MOST_PAGES):
         page = client.get(source.path, query, accept=accept)
-        yield page
         following = text(mapping(page.get("metadata")).get("continue"))
+        if following and following == query.get("continue"):
+            raise ClusterError(f"GET {source.path}: the list does not end: the same continue token came with two pages")
+        yield page
         if not following:
             return
         query["continue"] = following
+    raise ClusterError(f"GET {source.path}: the list does not end: there are more than {MOST_PAGES} pages of {PAGE}")

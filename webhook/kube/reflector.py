@@ -132,8 +132,10 @@ class Reflector:
         """List, watch, and recover, until `stop`."""
         while not self._stop.is_set():
             try:
-                if self._anew or not self._version:
-                    self._anew = False
+                if self._anew:
+                    # Forgotten, not only listed: should the list fail, the next try lists as well.
+                    self._anew, self._version = False, ""
+                if not self._version:
                     with reading_much():
                         self._list()
                 self._watch()
