@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.build import device, device_slice, fleet_of
+from tests.build import device, device_class, device_slice, fleet_of
 from webhook.cel import Selector
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.matching import compile_for
@@ -81,13 +81,13 @@ TABLE = [
     (f"has({GPU}.memory)", f"memory is a capacity of these devices: write {MEMORY}"),
     (
         f'has({GPU}.producName) && {GPU}.producName == "x"',
-        f'no device has producName in the domain "gpu.example.com": write {GPU}.productName',
+        f'none of these devices has producName in the domain "gpu.example.com": write {GPU}.productName',
     ),
     (
         'has(device.attributes["gpu"].type)',
-        f'no device has type in the domain "gpu": write {GPU}.type',
+        f'none of these devices has type in the domain "gpu": write {GPU}.type',
     ),
-    (f"has({GPU}.colour)", 'no device has colour in the domain "gpu.example.com"'),
+    (f"has({GPU}.colour)", 'none of these devices has colour in the domain "gpu.example.com"'),
     ('has(device.capacity["gpu.example.com"].index)', f"index is an attribute of these devices: write {GPU}.index"),
     # Drivers.
     ('device.driver == "gpu.nvidia.com"', "the devices are of driver gpu.example.com"),
@@ -116,6 +116,16 @@ def test_what_is_offered_matches_something(text: str, expected: str) -> None:
     offered = at.inventory.sets.of(_compiled(at, expected.partition(" write ")[2]))
     assert offered is not None
     assert offered.match
+
+
+def test_only_what_the_devices_of_the_class_have_is_offered() -> None:
+    cards = (device("whole", {"type": "gpu"}), device("part", {"type": "part", "profile": "small"}))
+    whole = device_class("whole.example.com", f'{GPU}.type == "gpu"')
+    at = fleet_of(device_slice("node-a", *cards, driver="gpu.example.com"), whole)
+    devices = at.inventory.match("whole.example.com").match
+    text = f'{GPU}.?profile.orValue("") == "small"'
+    expected = 'none of these devices has profile in the domain "gpu.example.com"'
+    assert why_nothing_matches(at.inventory, devices, (text,), Steps()) == expected
 
 
 def test_what_tells_devices_apart_is_not_listed() -> None:

@@ -20,8 +20,8 @@ from webhook.model.quantity import Quantity, cached_quantity
 from webhook.model.semver import Semver, normalized_semver
 from webhook.rulekit.ownership.text import some
 from webhook.rulekit.selectors.guards import kind_of
-from webhook.rulekit.selectors.names import Names, names_of
-from webhook.rulekit.selectors.paths import path_of, quoted, spellings_of
+from webhook.rulekit.selectors.names import names_among
+from webhook.rulekit.selectors.paths import Kind, path_of, quoted, spellings_of
 from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.selectors.terms import conjuncts, on_one_line
 from webhook.rulekit.selectors.values import devices_in, values_of
@@ -99,7 +99,7 @@ def _said(asked: _Asked, steps: Steps) -> str:
     if read.kind == "driver":
         drivers = sorted({device.driver for device in devices_in(asked.inventory, asked.devices)})
         return f"the devices are of driver {some(drivers)}" if drivers else ""
-    if not read.name:
+    if not read.name or not asked.devices or len(asked.name) > _LONGEST_TEXT:
         return ""
     values = values_of(asked.inventory, asked.devices, kind_of(read), asked.name)
     if not values:
@@ -115,25 +115,17 @@ def _said(asked: _Asked, steps: Steps) -> str:
 
 def _absent(asked: _Asked) -> str:
     """What is guarded, and nobody has."""
-    drivers = sorted({device.driver for device in devices_in(asked.inventory, asked.devices)})
-    names = Names()
-    for driver in drivers:
-        names |= names_of(asked.inventory, driver)
-    other, kind = (names.attributes, "attribute") if asked.read.kind == "capacity" else (names.capacities, "capacity")
-    bare = asked.read.name
-    elsewhere = sorted(name for name in other if name.rpartition("/")[2] == bare)
-    if not drivers:
-        return ""
-    if elsewhere:
-        domain = elsewhere[0].rpartition("/")[0]
-        path = path_of("attribute" if kind == "attribute" else "capacity", domain, bare)
-        return f"{bare} is {'an' if kind == 'attribute' else 'a'} {kind} of these devices: write {path}"
-    own = {name.rpartition("/")[2]: name for name in sorted(names.of(kind_of(asked.read)))}
+    kind, bare = kind_of(asked.read), asked.read.name
+    other: Kind = "attribute" if kind == "capacity" else "capacity"
+    names = names_among(asked.inventory, asked.devices)
+    domains = sorted(name.rpartition("/")[0] for name in names.of(other) if name.rpartition("/")[2] == bare)
+    if domains:
+        what = "an attribute" if other == "attribute" else "a capacity"
+        return f"{bare} is {what} of these devices: write {path_of(other, domains[0], bare)}"
+    own = {name.rpartition("/")[2]: name.rpartition("/")[0] for name in sorted(names.of(kind))}
     near = [bare] if bare in own else get_close_matches(bare, own, n=1, cutoff=0.6)
-    nothing = f"no device has {bare} in the domain {quoted(asked.read.domain)}"
-    if not near:
-        return nothing
-    return f"{nothing}: write {path_of(kind_of(asked.read), own[near[0]].rpartition('/')[0], near[0])}"
+    nothing = f"none of these devices has {bare} in the domain {quoted(asked.read.domain)}"
+    return f"{nothing}: write {path_of(kind, own[near[0]], near[0])}" if near else nothing
 
 
 def _amounts(asked: _Asked, held: Iterable[str]) -> str:

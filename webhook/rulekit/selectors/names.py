@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from webhook.fleet.device_sets import Bits
 from webhook.fleet.inventory import Inventory, Pool
 from webhook.fleet.memo import remembered
+from webhook.model.device import Device
 from webhook.rulekit.selectors.paths import Kind
+from webhook.rulekit.selectors.values import devices_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,19 @@ def _names_of(inventory: Inventory, driver: str) -> Names:
     return found
 
 
-def _names_in(pool: Pool) -> Names:
-    def names() -> Names:
-        attributes: set[str] = set()
-        capacities: set[str] = set()
-        for device in pool.devices:
-            attributes.update(device.attributes)
-            capacities.update(device.capacity)
-        return Names(frozenset(attributes), frozenset(capacities))
+def names_among(inventory: Inventory, devices: Bits) -> Names:
+    """What some of these devices have, as the fleet's sets number them. Remembered on the inventory."""
+    return remembered(inventory.memo, ("names", devices), lambda: _names(devices_in(inventory, devices)))
 
-    return remembered(pool.memo, "names", names)
+
+def _names_in(pool: Pool) -> Names:
+    return remembered(pool.memo, "names", lambda: _names(pool.devices))
+
+
+def _names(devices: Iterable[Device]) -> Names:
+    attributes: set[str] = set()
+    capacities: set[str] = set()
+    for device in devices:
+        attributes.update(device.attributes)
+        capacities.update(device.capacity)
+    return Names(frozenset(attributes), frozenset(capacities))
