@@ -45,14 +45,21 @@ class FleetError(FallgateError):
 
 
 class ClusterError(FallgateError):
-    """An API server that cannot be asked: no configuration, no connection, no answer in time."""
+    """An API server that cannot be asked: no configuration, no connection, no answer in time.
+
+    `retry_after` are the seconds it wants to be left alone for, 0.0 when it says nothing.
+    """
+
+    def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class ApiError(ClusterError):
     """The API server answered with an error. `status` is its HTTP status, the text what it said."""
 
-    def __init__(self, message: str, *, status: int) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, status: int, retry_after: float = 0.0) -> None:
+        super().__init__(message, retry_after=retry_after)
         self.status = status
 
 

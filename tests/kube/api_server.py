@@ -64,6 +64,8 @@ class ApiServer:
     refusing: dict[str, int] = field(default_factory=dict)
     #: resource -> HTTP statuses that answer its next requests
     failing_next: dict[str, list[int]] = field(default_factory=dict)
+    #: what errors say in Retry-After
+    retry_after: str = ""
     #: resource -> the continue tokens that pages of it carry whatever was asked, the last for ever
     endless: dict[str, list[str]] = field(default_factory=dict)
     tokens: set[str] = field(default_factory=lambda: {"good"})
@@ -262,6 +264,8 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
+            if status >= 400 and server.retry_after:
+                self.send_header("Retry-After", server.retry_after)
             self.end_headers()
             self.wfile.write(data)
 

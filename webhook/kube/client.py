@@ -19,7 +19,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.client.rest import RESTClientObject
 
 from webhook.errors import ApiError, ClusterError
-from webhook.model.tolerant import mapping, text
+from webhook.model.tolerant import integer, mapping, text
 
 Query: TypeAlias = Mapping[str, str | int]
 
@@ -34,6 +34,7 @@ _CHUNK: Final = 64 * 1024
 #: How much of an error that is no Status object is shown.
 _MOST_SHOWN: Final = 200
 _UNAUTHORIZED: Final = 401
+_A_DAY: Final = 86_400
 
 
 class Stream:
@@ -142,7 +143,8 @@ class Client:
             with _speaking_plainly():
                 data = response.read()
             response.release_conn()
-            raise ApiError(_said(method, path, response.status, data), status=response.status)
+            message = _said(method, path, response.status, data)
+            raise ApiError(message, status=response.status, retry_after=_retry_after(response.headers, data))
         return response
 
     def _renew(self, refused: _Session) -> None:
@@ -212,6 +214,22 @@ def _speaking_plainly() -> Iterator[None]:
 def _last_line(fault: BaseException) -> str:
     words = str(fault).strip().splitlines()
     return f"{type(fault).__name__}: {words[-1]}" if words else type(fault).__name__
+
+
+def _retry_after(headers: Mapping[str, str], data: bytes) -> float:
+    """Seconds the server wants to be left alone for: by Retry-After (RFC 9110; API servers give no dates), or by its Status."""
+    header = headers.get("Retry-After", "").strip()
+    if header.isdecimal():
+        return float(header)
+    try:
+        return asked_to_wait(mapping(msgspec.json.decode(data)))
+    except msgspec.DecodeError:
+        return 0.0
+
+
+def asked_to_wait(status: Mapping[str, Any]) -> float:
+    """`details.retryAfterSeconds` of a Status object, 0.0 without one."""
+    return float(min(max(0, integer(mapping(status.get("details")).get("retryAfterSeconds"))), _A_DAY))
 
 
 def _said(method: str, path: str, status: int, data: bytes) -> str:

@@ -159,13 +159,13 @@ class ClusterState:
         while not self._stop.is_set():
             kinds = kinds_read(self.settings.features, self._workloads())
             if rest <= 0 or kinds != asked:
-                rest = _DISCOVERY if self._discover(kinds) else _DISCOVERY_AGAIN
+                rest = self._discover(kinds)
                 asked = kinds
             self._stop.wait(_TICK)
             rest -= _TICK
 
-    def _discover(self, kinds: tuple[Kind, ...]) -> bool:
-        """Find the kinds, begin to read those that are new. Gives whether the server could be asked."""
+    def _discover(self, kinds: tuple[Kind, ...]) -> float:
+        """Find the kinds, begin to read those that are new. Gives in how many seconds to ask again."""
         try:
             served = discover(self.client, kinds)
         except Exception as fault:  # noqa: BLE001 - also after a fault of ours it is asked again: nobody else does
@@ -173,7 +173,8 @@ class ClusterState:
             if why != self.fault:
                 self._events.error("cluster cannot be asked", why=why)
             self.fault = why
-            return False
+            asked = fault.retry_after if isinstance(fault, ClusterError) else 0.0
+            return max(_DISCOVERY_AGAIN, min(asked, self.settings.timing.longest_asked))
         lacking = [kind.kind for kind in served.missing if kind.required]
         self.fault = f"the API server ({served.git_version}) does not serve {', '.join(lacking)}" if lacking else ""
         if self.served is None or self.served.git_version != served.git_version:
@@ -184,7 +185,7 @@ class ClusterState:
         for source in served.sources:
             self._reflect(source)
         self._all_begun = True
-        return not lacking
+        return _DISCOVERY_AGAIN if lacking else _DISCOVERY
 
     def _reflect(self, source: Source) -> None:
         old = self._reflectors.get(source.name)

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from webhook.errors import ApiError, ClusterError
-from webhook.kube.client import JSON, METADATA, Client, Stream
+from webhook.kube.client import JSON, METADATA, Client, Stream, asked_to_wait
 from webhook.kube.discovery import Source
 from webhook.kube.listing import pages
 from webhook.kube.memory import reading_much
@@ -72,7 +72,8 @@ class Timing:
     """Seconds. A server sends bookmarks about once a minute: a connection silent for `silence` is dead.
 
     `watch` is how long a watch is asked to last; up to twice as long, so that not all end at once. One that has lasted for
-    `proven` has shown that all is well again. Pauses grow from the first to the longest.
+    `proven` has shown that all is well again. Pauses grow from the first to the longest; a server that asks for a longer one
+    (Retry-After) is given it, up to `longest_asked`.
     """
 
     watch: int = 240
@@ -80,6 +81,7 @@ class Timing:
     proven: float = 5.0
     first_pause: float = 0.5
     longest_pause: float = 10.0
+    longest_asked: float = 60.0
     refused_pause: float = 30.0
 
 
@@ -144,7 +146,7 @@ class Reflector:
             except ApiError as fault:
                 self._answered(fault)
             except ClusterError as fault:
-                self._broken(str(fault), forget=False)
+                self._broken(str(fault), forget=False, asked=fault.retry_after)
             except Exception as fault:  # noqa: BLE001 - a fault of ours: what was seen may be incomplete, so all is listed again
                 self._broken(f"{type(fault).__name__}: {fault}", forget=True)
 
@@ -153,7 +155,7 @@ class Reflector:
             if fault.status == _GONE:
                 self._forgotten()
             else:
-                self._broken(str(fault), forget=False)
+                self._broken(str(fault), forget=False, asked=fault.retry_after)
             return
         self._refusals += 1
         self.progress.errors += 1
@@ -177,7 +179,7 @@ class Reflector:
         self.report(self.source, why)
         self._stop.wait(self.timing.first_pause * _CHANCE.random())
 
-    def _broken(self, why: str, *, forget: bool) -> None:
+    def _broken(self, why: str, *, forget: bool, asked: float = 0.0) -> None:
         if self._stop.is_set() or self._anew:
             return
         self._failures += 1
@@ -190,7 +192,8 @@ class Reflector:
             self._version, self._vain = "", 0
         # What merely broke off is taken up at once; the jitter keeps a fleet of replicas from coming back in step.
         longest = min(self.timing.longest_pause, self.timing.first_pause * 2.0 ** min(self._failures - 1, 10))
-        self._stop.wait(longest * _CHANCE.uniform(0.5, 1.0))
+        own = longest * _CHANCE.uniform(0.5, 1.0)
+        self._stop.wait(max(own, min(asked, self.timing.longest_asked) * _CHANCE.uniform(1.0, 1.25)))
 
     def _list(self) -> None:
         self.progress.state, self.progress.detail, self.progress.count = "listing", "", 0
@@ -261,7 +264,8 @@ class Reflector:
             case "ERROR":
                 if integer(raw.get("code")) == _GONE or raw.get("reason") == "Expired":
                     raise _Gone
-                raise ClusterError(f"the watch ended with an error: {text(raw.get('message'))}")
+                why = f"the watch ended with an error: {text(raw.get('message'))}"
+                raise ClusterError(why, retry_after=asked_to_wait(raw))
             case _:
                 return
         self.progress.events += event.get("type") != "BOOKMARK"
