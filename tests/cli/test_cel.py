@@ -128,10 +128,13 @@ def test_no_such_class(run: Any) -> None:
 
 
 def test_a_class_that_does_not_compile(run: Any, write: Callable[..., str]) -> None:
-    write("fleet/more.yaml", device_class("bad.example.com", "device.x"))
+    write("fleet/more.yaml", device_class("bad.example.com", "device.memory"))
     found = run("cel", "true", *BASE, "--class", "bad.example.com")
     assert found.exit_code == 2
-    assert found.stderr.startswith("error: --class bad.example.com: a selector of the class does not compile: undefined field")
+    assert found.stderr == (
+        "error: --class bad.example.com: a selector of the class does not compile: undefined field 'memory'"
+        ' (write device.capacity["gpu.nvidia.com"].memory)\n'
+    )
 
 
 def test_without_a_fleet_it_is_only_compiled(run: Any) -> None:

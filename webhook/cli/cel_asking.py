@@ -90,7 +90,9 @@ def _class_selectors(fleet: Fleet, name: str) -> tuple[Selector, ...]:
         raise InputError(f"--class {name}: the fleet has no such DeviceClass; it has {known}")
     selectors, problems = compile_all(device_class.selectors, fleet.server)
     if problems:
-        raise InputError(f"--class {name}: a selector of the class does not compile: {problems[0].message}")
+        hint = with_domain(problems[0].hint, fleet.inventory)
+        said = f"{problems[0].message}{f' ({hint})' if hint else ''}"
+        raise InputError(f"--class {name}: a selector of the class does not compile: {said}")
     return selectors
 
 

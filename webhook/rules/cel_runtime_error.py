@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from webhook.cel import Selector
+from webhook.cel import CompileProblem, Selector
 from webhook.fleet.fleet import Fleet
 from webhook.fleet.inventory import Inventory
 from webhook.fleet.matching import compile_all, compile_for
@@ -25,6 +25,7 @@ from webhook.rulekit.policies import Checks
 from webhook.rulekit.rule import Reason, Rule
 from webhook.rulekit.selectors.hints import ACCESSOR, IS_CAPACITY, VERSION_AS_TEXT, Fault, fault_of, hint, version_as_text
 from webhook.rulekit.selectors.near_misses import candidates
+from webhook.rulekit.selectors.own_domain import with_domain
 from webhook.rulekit.selectors.selections import Errors, authored_spec, errors_on, own_selections, texts_of
 from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.shapes.certainty import error_is_certain
@@ -61,24 +62,27 @@ def _of_claim(view: View, spec: ClaimSpec, steps: Steps) -> Iterator[Finding]:
     for alternative in (alternative for request in spec.requests for alternative in request.alternatives):
         place = field_path(join(alternative.pointer, "deviceClassName"))
         broken = _broken_class(fleet, alternative)
-        if broken:
+        if broken is not None:
             certain = is_certain()
-            detail = f"DeviceClass {alternative.device_class} has a selector that does not compile: {broken}"
-            yield _finding(view, certain, place, f"{detail}; {_CERTAIN if certain else _POSSIBLE}", "correct the class")
+            detail = f"DeviceClass {alternative.device_class} has a selector that does not compile: {broken.message}"
+            helps = with_domain(broken.hint, fleet.inventory, fleet.inventory.drivers_of_class(alternative.device_class))
+            remedy = f"correct the class: {helps}" if helps else "correct the class"
+            yield _finding(view, certain, place, f"{detail}; {_outlook(view, certain)}", remedy)
         errors = errors_on(fleet, fleet.inventory.match(alternative.device_class, texts_of(alternative)), view.feasible)
         if errors is not None:
             certain = is_certain()
+            where = f"in DeviceClass {alternative.device_class}: "
             for selector in alternative.selectors:
                 if selector.expression == errors.first.expression:
-                    place = field_path(selector.pointer)
-            yield from _findings(view, certain, place, errors, _CERTAIN if certain else _POSSIBLE, steps)
+                    place, where = field_path(selector.pointer), ""
+            yield from _findings(view, certain, place, errors, steps, where)
 
 
-def _broken_class(fleet: Fleet, alternative: Alternative) -> str:
+def _broken_class(fleet: Fleet, alternative: Alternative) -> CompileProblem | None:
     """What is wrong with a class that does not compile: to the scheduler an error like any other."""
     device_class = fleet.inventory.classes.get(alternative.device_class)
     _, problems = compile_all(device_class.selectors if device_class is not None else (), fleet.server)
-    return problems[0].message if problems else ""
+    return problems[0] if problems else None
 
 
 def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
@@ -92,17 +96,23 @@ def _of_class(view: View, device_class: DeviceClass) -> Iterator[Finding]:
     certain = error_is_certain(replace(view.fleet, inventory=inventory), spec, view.fleet.nodes.all)
     at = device_class.selectors.index(errors.first.expression)
     place = field_path(f"/spec/selectors/{at}/cel/expression")
-    outlook = _CERTAIN_CLASS if certain else _POSSIBLE
-    yield from _findings(view, certain, place, errors, outlook, Steps())
+    yield from _findings(view, certain, place, errors, Steps(), "")
 
 
-def _findings(view: View, certain: bool, path: str, errors: Errors, outlook: str, steps: Steps) -> Iterator[Finding]:
-    error = errors.first
-    fault = fault_of(error, view.fleet.server, steps)
-    detail = f"{error.message}, on {_devices(errors)}; {outlook}"
-    yield _finding(view, certain, path, detail, "" if fault is not None else hint(error, view.fleet.inventory, steps))
+def _findings(view: View, certain: bool, path: str, errors: Errors, steps: Steps, where: str) -> Iterator[Finding]:
+    """What is raised and, where it can be told, what is wrong; `where` names the class whose selector it is, if it is one's."""
+    error, inventory = errors.first, view.fleet.inventory
+    fault = fault_of(error, inventory.server, steps)
+    detail = f"{error.message}, on {_devices(errors)}; {_outlook(view, certain)}"
+    yield _finding(view, certain, path, detail, "" if fault is not None else f"{where}{hint(error, inventory, steps)}")
     if fault is not None:
-        yield _diagnosis(view, "deny" if certain else "warn", path, fault)
+        yield _diagnosis(view, "deny" if certain else "warn", path, replace(fault, remedy=f"{where}{fault.remedy}"))
+
+
+def _outlook(view: View, certain: bool) -> str:
+    if not certain:
+        return _POSSIBLE
+    return _CERTAIN_CLASS if isinstance(view.subject, DeviceClass) else _CERTAIN
 
 
 def _finding(view: View, certain: bool, path: str, detail: str, remedy: str) -> Finding:
