@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -117,3 +118,12 @@ async def test_a_namespace_is_no_way_into_another_path(server: ApiServer, lookup
     before = len(server.asked)
     answer = await lookups([ref("ResourceClaim", "c", "../nodes")], 5.0)
     assert (server.asked[before:], answer.objects) == ([], ())
+
+
+@pytest.mark.parametrize("said", [{}, {"metadata": {"name": "another"}}, {"metadata": {"name": ""}}])
+async def test_an_answer_that_is_not_the_object_is_no_answer(server: ApiServer, lookups: Lookups, said: dict[str, Any]) -> None:
+    asked_for = ref("ResourceClaimTemplate", "one-gpu")
+    server.put(template("one-gpu"))
+    server._objects["resourceclaimtemplates"]["team-a", "one-gpu"] = said
+    answer = await lookups([asked_for], 5.0)
+    assert (answer.objects, answer.absent) == ((), frozenset())

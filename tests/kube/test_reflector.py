@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from tests.build import node
 from tests.kube.api_server import ApiServer
 from tests.real_clock import real_now
 from webhook.errors import ApiError, ClusterError
 from webhook.kube.client import Client
 from webhook.kube.cluster_state import ClusterSettings, ClusterState
 from webhook.kube.discovery import Source
-from webhook.kube.kinds import Kind
+from webhook.kube.kinds import Kind, Part
+from webhook.kube.listing import list_cluster
 from webhook.kube.reading import Kept
 from webhook.kube.reflector import Reflector, Timing
 from webhook.telemetry import EventLog
@@ -132,3 +134,71 @@ def test_the_client_tells_what_is_asked_for(server: ApiServer, client: Client) -
     with pytest.raises(ApiError) as silent:
         client.get("/api/v1/nodes")
     assert silent.value.retry_after == 0.0
+
+
+def watched(what: object) -> dict[str, object]:
+    return {"type": "ADDED", "object": what}
+
+
+NAMELESS = [
+    ({"type": "ADDED"}, "an event ADDED has no object with a name"),
+    ({"type": "MODIFIED", "object": None}, "an event MODIFIED has no object with a name"),
+    ({"type": "DELETED"}, "an event DELETED has no object with a name"),
+    ({"type": "DELETED", "object": {"metadata": {"name": ""}}}, "an event DELETED has no object with a name"),
+    (watched([]), "an event ADDED has no object with a name"),
+    (watched({"metadata": {"resourceVersion": "99"}}), "an event ADDED has no object with a name"),
+    (watched({"metadata": {"name": 7}}), "an event ADDED has no object with a name"),
+    (watched({"metadata": "node-1"}), "an event ADDED has no object with a name"),
+]
+
+
+@pytest.mark.parametrize(("event", "why"), NAMELESS)
+def test_an_event_without_an_object_with_a_name_is_counted_and_told_once(client: Client, event: object, why: str) -> None:
+    seen, told = Seen(), []
+    found = reflector(client, Patience(1), seen)
+    found.ignoring = lambda source, what: told.append((source.name, what))
+    found._version = "5"
+    found._take(lines(event))
+    found._take(lines(event))
+    assert seen.changes == []
+    assert told == [("Node", why)]
+    assert (found.progress.ignored, found.progress.events, found._version) == (2, 0, "5")
+    assert found.progress.heard is None
+    found._take(lines(watched(node("node-1"))))
+    assert [kept.key for kept in seen.changes] == ["node-1"]
+
+
+@pytest.mark.parametrize(
+    ("part", "metadata", "taken"),
+    [
+        ("claims", {"name": "c"}, False),
+        ("claims", {"namespace": "a"}, False),
+        ("claims", {"namespace": "a", "name": "c"}, True),
+        ("controllers", {"namespace": "a", "name": "c"}, False),
+        ("controllers", {"namespace": "a", "name": "c", "uid": "u"}, True),
+    ],
+)
+def test_what_a_name_is_depends_on_the_kind(client: Client, part: Part, metadata: dict[str, str], taken: bool) -> None:
+    seen = Seen()
+    kind = Kind(group="apps", kind="Thing", part=part)
+    found = reflector(client, Patience(1), seen, source=Source(kind=kind, api_version="apps/v1", path="/apis/apps/v1/things"))
+    found._take(lines(watched({"metadata": metadata})))
+    assert (len(seen.changes), found.progress.ignored) == ((1, 0) if taken else (0, 1))
+
+
+def test_an_object_of_a_list_without_a_name_is_passed_over(server: ApiServer, client: Client, events: EventLog) -> None:
+    server.put(node("node-1"))
+    server.put({**node("another"), "metadata": {"name": ""}})
+    seen, told = Seen(), []
+    found = reflector(client, Patience(1), seen)
+    found.ignoring = lambda source, what: told.append(what)
+    found._list()
+    assert [[*objects] for objects in seen.lists] == [["node-1"]]
+    assert (told, found.progress.ignored) == (["an object of a list has no name"], 1)
+
+
+def test_the_commands_pass_it_over_too(server: ApiServer, client: Client) -> None:
+    server.put(node("node-1"))
+    server.put({**node("another"), "metadata": {"name": ""}})
+    nodes = next(item for item in list_cluster(client).lists if item.source.name == "Node")
+    assert [raw["metadata"]["name"] for raw in nodes.objects] == ["node-1"]

@@ -90,7 +90,14 @@ class CapWatch:
         kind = Kind(group="", kind="ConfigMap", part="caps", query={"fieldSelector": f"metadata.name={name}"})
         source = Source(kind=kind, api_version="v1", path=f"/api/v1/namespaces/{namespace}/configmaps")
         self._reflector = Reflector(
-            client=client, source=source, sink=self, clock=clock, timing=timing, report=self._report, read=_read
+            client=client,
+            source=source,
+            sink=self,
+            clock=clock,
+            timing=timing,
+            report=self._report,
+            ignoring=self._ignoring,
+            read=_read,
         )
 
     @property
@@ -161,6 +168,9 @@ class CapWatch:
             self._events.warning("watch broken", kind=source.name, why=what)
         else:
             self._events.info("watch up again", kind=source.name)
+
+    def _ignoring(self, source: Source, what: str) -> None:
+        self._events.warning("not taken", kind=source.name, why=what)
 
     def _take(self, data: Json | None) -> None:
         cap = Cap() if data is None else read_cap(self._name, data)

@@ -201,6 +201,7 @@ class ClusterState:
             clock=self._clock,
             timing=self.settings.timing,
             report=self._report,
+            ignoring=self._ignoring,
         )
         self._reflectors[source.name] = reflector
         if self._stop.is_set():
@@ -212,6 +213,9 @@ class ClusterState:
             self._events.warning("watch broken", kind=source.name, why=what)
         else:
             self._events.info("watch up again", kind=source.name)
+
+    def _ignoring(self, source: Source, what: str) -> None:
+        self._events.warning("not taken", kind=source.name, why=what)
 
     # What reflectors see
 

@@ -10,6 +10,7 @@ from webhook.errors import ApiError, ClusterError
 from webhook.kube.client import JSON, METADATA_LIST, Client
 from webhook.kube.discovery import Served, Source, discover
 from webhook.kube.kinds import FEATURES, kinds_read
+from webhook.kube.reading import has_name, key_of
 from webhook.kube.stripping import asks_for_devices, stripped
 from webhook.model.tolerant import Json, mapping, sequence, text
 from webhook.model.workload_kinds import WorkloadKind
@@ -76,7 +77,8 @@ def _listed(client: Client, source: Source, tell: Tell) -> Listed:
     for page in pages(client, source):
         for raw in map(mapping, sequence(page.get("items"))):
             seen += 1
-            if source.kind.part != "pods" or asks_for_devices(raw):
+            # What has no name cannot be told from others: as the server does, it is passed over.
+            if has_name(key_of(raw, source.kind.part)) and (source.kind.part != "pods" or asks_for_devices(raw)):
                 kept.append(stripped(raw, source.kind.kind, source.api_version))
         tell(source.name, seen)
     return Listed(source=source, objects=tuple(kept))

@@ -99,6 +99,9 @@ def _ask(client: Client, source: Source, ref: ObjectRef, until: float) -> dict[s
         if fault.status == _NOT_FOUND:
             return None
         raise
-    if ref.uid and text(mapping(raw.get("metadata")).get("uid")) != ref.uid:
+    meta = mapping(raw.get("metadata"))
+    if text(meta.get("name")) != ref.name:
+        raise ClusterError("the answer is another object")
+    if ref.uid and text(meta.get("uid")) != ref.uid:
         return None
     return stripped(raw, source.kind.kind, source.api_version)

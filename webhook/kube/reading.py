@@ -45,6 +45,11 @@ def key_of(raw: Json, part: Part) -> Hashable:
     return name if part in _CLUSTER_SCOPED else (text(meta.get("namespace")), name)
 
 
+def has_name(key: Hashable) -> bool:
+    """Whether a key of `key_of` says which object it is of."""
+    return all(key) if isinstance(key, tuple) else bool(key)
+
+
 _CLUSTER_SCOPED: Final[frozenset[Part]] = frozenset({"slices", "classes", "taint_rules", "nodes", "namespaces"})
 _READERS: Final[Mapping[Part, Callable[[object], Any]]] = {
     "slices": read_slice,

@@ -21,7 +21,7 @@ from webhook.kube.client import JSON, METADATA, Client, Stream, asked_to_wait
 from webhook.kube.discovery import Source
 from webhook.kube.listing import pages
 from webhook.kube.memory import reading_much
-from webhook.kube.reading import Kept, read_object
+from webhook.kube.reading import Kept, has_name, read_object
 from webhook.model.tolerant import Json, integer, mapping, sequence, text
 
 #: Refusals (403, 404) in a row after which a kind that could be listed counts as withdrawn.
@@ -65,6 +65,8 @@ class Progress:
     lists: int = 0
     errors: int = 0
     events: int = 0
+    #: Objects without a name, and events without an object: they were not taken.
+    ignored: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +98,8 @@ class _Gone(Exception):
 class Reflector:
     """Lists and watches one source until `stop`. `run` is for a thread of its own.
 
-    `report` is told what breaks, once as long as it is the same, and with "" that it is mended. `read` makes of an object
-    what is kept when it is not what a fleet keeps.
+    `report` is told what breaks, once as long as it is the same, and with "" that it is mended. `ignoring` is told the first
+    time that something cannot be taken. `read` makes of an object what is kept when it is not what a fleet keeps.
     """
 
     client: Client
@@ -107,6 +109,7 @@ class Reflector:
     timing: Timing = USUAL
     progress: Progress = field(default_factory=Progress)
     report: Callable[[Source, str], None] = lambda source, what: None
+    ignoring: Callable[[Source, str], None] = lambda source, what: None
     read: Callable[[Json], Kept] | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
     _version: str = ""
@@ -205,7 +208,9 @@ class Reflector:
                 raise ClusterError("stopped")
             for raw in sequence(page.get("items")):
                 kept = self._read(mapping(raw))
-                if kept.value is not None:
+                if not has_name(kept.key):
+                    self._ignore("an object of a list has no name")
+                elif kept.value is not None:
                     objects[kept.key] = kept.value
                 self.progress.count += 1
             version = text(mapping(page.get("metadata")).get("resourceVersion"))
@@ -255,10 +260,13 @@ class Reflector:
             raise ClusterError(f"the watch sent what is not JSON: {fault}") from fault
         raw = mapping(event.get("object"))
         match event.get("type"):
-            case "ADDED" | "MODIFIED":
-                self.sink.changed(self.source, self._read(raw))
-            case "DELETED":
-                self.sink.changed(self.source, Kept(self._read(raw).key, None))
+            case "ADDED" | "MODIFIED" | "DELETED" as what:
+                kept = self._read(raw)
+                if not has_name(kept.key):
+                    # Nothing of it is believed, nor that the watch has come as far as it says.
+                    self._ignore(f"an event {what} has no object with a name")
+                    return
+                self.sink.changed(self.source, Kept(kept.key, None) if what == "DELETED" else kept)
             case "BOOKMARK":
                 pass
             case "ERROR":
@@ -272,6 +280,11 @@ class Reflector:
         self._version = text(mapping(raw.get("metadata")).get("resourceVersion")) or self._version
         self._all_is_well()
         self._seen_until(self.clock())
+
+    def _ignore(self, what: str) -> None:
+        self.progress.ignored += 1
+        if self.progress.ignored == 1:
+            self.ignoring(self.source, what)
 
     def _all_is_well(self) -> None:
         self._failures, self._vain, self._has_forgotten = 0, 0, False

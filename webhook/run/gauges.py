@@ -74,6 +74,13 @@ def watch_cluster(recorder: PrometheusRecorder, cluster: ClusterSource, clock: C
         each(lambda progress: progress.errors),
         counter=True,
     )
+    recorder.watch_each(
+        "watch_ignored",
+        "Objects without a name, and events without an object.",
+        kind,
+        each(lambda progress: progress.ignored),
+        counter=True,
+    )
     recorder.watch("fleet_snapshots", "Snapshots of the cluster made.", lambda: cluster.state.snapshots, counter=True)
 
 
