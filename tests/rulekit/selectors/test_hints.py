@@ -68,7 +68,7 @@ TABLE = [
     (
         'device.attributes["other.example.com"].row == "red"',
         "gpu-0",
-        "no device of gpu.example.com publishes row, this one rack; to pass over such devices write"
+        "no device of gpu.example.com publishes row, this one has rack; to pass over such devices write"
         ' has(device.attributes["other.example.com"].row) && device.attributes["other.example.com"].row == "red"',
     ),
     # Guards.
@@ -104,7 +104,7 @@ TABLE = [
     (
         f'{GPU}.colour == "red" && {GPU}.size == 3',
         "gpu-0",
-        "no device of gpu.example.com publishes colour, this one ecc, firmware, index, model; to pass over such devices write"
+        "no device of gpu.example.com publishes colour, this one has ecc, firmware, index, model; to pass over such devices write"
         f' has({GPU}.colour) && {GPU}.colour == "red" && {GPU}.size == 3',
     ),
     (

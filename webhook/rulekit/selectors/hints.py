@@ -152,7 +152,7 @@ def _not_published(device: Device, read: Reference, inventory: Inventory) -> str
     if read.domain not in names.domains and read.domain != device.driver:
         listed = _listed(_bare(held, device.driver))
         return f'{device.driver} publishes nothing under "{read.domain}", and under "{device.driver}" {listed}'
-    return f"no device of {device.driver} publishes {read.name}, this one {_listed(_bare(held, read.domain))}"
+    return f"no device of {device.driver} publishes {read.name}, this one has {_listed(_bare(held, read.domain))}"
 
 
 def _bare(names: Iterable[str], domain: str = "") -> list[str]:
