@@ -104,8 +104,8 @@ TABLE = [
     (
         f'{GPU}.colour == "red" && {GPU}.size == 3',
         "gpu-0",
-        "no device of gpu.example.com publishes colour, this one has ecc, firmware, index, model; to pass over such devices write"
-        f' has({GPU}.colour) && {GPU}.colour == "red" && {GPU}.size == 3',
+        "no device of gpu.example.com publishes colour, this one has ecc, firmware, index, model;"
+        f' to pass over such devices write has({GPU}.colour) && {GPU}.colour == "red" && {GPU}.size == 3',
     ),
     (
         f'{GPU}.profile == "small" ? true : false',
