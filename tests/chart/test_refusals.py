@@ -9,27 +9,28 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chart.helms import CHART, Helm, Refused
+from tests.chart.helms import CHART, RELEASE, Helm, Refused
 
 URL = {"url": "https://fallgate.example.com"}
 
-CONTRADICTIONS: dict[str, tuple[Mapping[str, Any], str]] = {
-    case["case"]: (case["values"], case["refusal"])
+CONTRADICTIONS: dict[str, tuple[Mapping[str, Any], str, str]] = {
+    case["case"]: (case["values"], case.get("release", RELEASE), case["refusal"])
     for case in yaml.safe_load((Path(__file__).parent / "refusals.yaml").read_text())
 }
 
 
 def test_every_refusal_of_the_chart_has_a_case() -> None:
     said = (CHART / "templates" / "_refusals.tpl").read_text()
-    # One sentence is for two modes, one for two kinds of file name.
-    assert said.count("{{- fail ") + 2 == len(CONTRADICTIONS)
+    # Some sentences are for more than one case: two modes, two kinds of file name, two of release names, four places of labels,
+    # two uses of a ConfigMap.
+    assert said.count("{{- fail ") + 2 + 1 + 3 + 1 == len(CONTRADICTIONS)
 
 
 @pytest.mark.parametrize("case", CONTRADICTIONS)
 def test_a_contradiction_says_what_to_write(helm: Helm, case: str) -> None:
-    values, message = CONTRADICTIONS[case]
+    values, release, message = CONTRADICTIONS[case]
     with pytest.raises(Refused) as refused:
-        helm.template(values)
+        helm.template(values, release=release)
     assert str(refused.value) == message
 
 
@@ -46,6 +47,8 @@ ALLOWED: dict[str, Mapping[str, Any]] = {
         "webhook": URL,
     },
     "a certificate that everybody trusts": {"certificates": {"mode": "secret", "secretName": "mine"}, "webhook": URL},
+    "no cap": {"capConfigMap": "", "policies": {"configMaps": ["mine"]}},
+    "labels of one's own": {"labels": {"team": "platform"}, "deployment": {"podLabels": {"example.com/name": "mine"}}},
     "policies from a ConfigMap alone": {"policies": {"packs": [], "configMaps": ["mine"]}},
 }
 
@@ -53,6 +56,11 @@ ALLOWED: dict[str, Mapping[str, Any]] = {
 @pytest.mark.parametrize("case", ALLOWED)
 def test_what_is_no_contradiction_renders(any_helm: Helm, case: str) -> None:
     assert "kind: ValidatingWebhookConfiguration\n" in any_helm.template(ALLOWED[case])
+
+
+def test_a_release_with_a_dot_may_have_a_name_without(any_helm: Helm) -> None:
+    rendered = any_helm.template({"fullnameOverride": "fallgate"}, release="my.release")
+    assert "app.kubernetes.io/instance: my.release\n" in rendered
 
 
 MISTAKES: dict[str, tuple[Mapping[str, Any], str]] = {

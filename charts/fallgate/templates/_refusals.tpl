@@ -1,6 +1,24 @@
 {{/* Values that contradict each other: what is wrong, what would happen, what to write. */}}
 {{- define "fallgate.refusals" -}}
 
+{{- $name := include "fallgate.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
+{{- fail (printf "\n\nthe release %s: the Service would be called %s, which Kubernetes refuses: its name has lower case letters, digits and -, and begins with a letter. Write fullnameOverride: fallgate, or install under a name without a dot that begins with a letter.\n" .Release.Name $name) -}}
+{{- end -}}
+
+{{- $own := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" "pod-template-hash" -}}
+{{- $labels := dict "labels" .Values.labels "deployment.podLabels" .Values.deployment.podLabels "metrics.serviceMonitor.labels" .Values.metrics.serviceMonitor.labels "metrics.dashboard.labels" .Values.metrics.dashboard.labels -}}
+{{- range $place, $given := $labels -}}
+{{- range $key, $_ := $given -}}
+{{- if has $key $own -}}
+{{- fail (printf "\n\n%s: the key %s is set already: by such labels the Service, the Deployment and the NetworkPolicy find their pods, and Helm what it has installed. Write a key of your own, for instance example.com/%s; the name in these labels is changed by nameOverride.\n" $place $key (regexReplaceAll "^.*/" $key "")) -}}
+{{- end -}}
+{{- if and (ne $place "labels") (hasKey $.Values.labels $key) -}}
+{{- fail (printf "\n\n%s: the key %s is in labels too, which are on every object: one label cannot have two values. Write it in one of the two places, or under another key.\n" $place $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- $known := include "fallgate.knownPacks" . | fromJsonArray -}}
 {{- range .Values.policies.packs -}}
 {{- if not (has . $known) -}}
@@ -10,6 +28,15 @@
 
 {{- if not (or .Values.policies.packs .Values.policies.files .Values.policies.configMaps) -}}
 {{- fail "\n\npolicies: there are none, so that Fallgate would never become ready. Write policies.packs: [starter], or policies of your own in policies.files or policies.configMaps.\n" -}}
+{{- end -}}
+
+{{- if has "chart" .Values.policies.configMaps -}}
+{{- fail "\n\npolicies.configMaps: a ConfigMap called chart would be mounted where this chart's own policies are. Make one of another name, for instance chart-policies, and write that.\n" -}}
+{{- end -}}
+{{- with .Values.capConfigMap -}}
+{{- if or (eq . (printf "%s-policies" $name)) (has . $.Values.policies.configMaps) (eq . $.Values.certificates.clientCA.configMap) -}}
+{{- fail (printf "\n\ncapConfigMap: the ConfigMap %s has another use: it is there from the start and is no cap, so that everything would be capped at audit. Write a name that no other ConfigMap has, for instance capConfigMap: fallgate-cap.\n" .) -}}
+{{- end -}}
 {{- end -}}
 
 {{- range $file, $_ := .Values.policies.files -}}
