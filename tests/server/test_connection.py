@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.server.serving import Parts, Served, review_body, serving
+from tests.server.serving import FixedDecider, Parts, Served, review_body, serving
+from webhook.model.finding import Decision
+from webhook.model.meta import ObjectRef
 from webhook.settings import HttpSettings
 
 READ_SECONDS = 0.25
@@ -305,4 +308,67 @@ async def test_headers_that_do_not_end_are_cut_off(certificates: Path, piece: by
         assert json.loads(body)["message"] == "the headers are larger than 262144 bytes"
         assert await reader.read() == b""
         assert up.parts.recorder.refusals == ["http"]
+        writer.close()
+
+
+class Slow:
+    """A lookup that lasts as long as a test wants, so that a call is being answered for as long."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.objects: tuple[dict[str, Any], ...] = ()
+        self.absent: frozenset[ObjectRef] = frozenset()
+
+    async def __call__(self, refs: Sequence[ObjectRef], seconds: float) -> Slow:
+        self.begun.set()
+        await self.go_on.wait()
+        return self
+
+
+WANTED = Decision(allowed=True, wanted=(ObjectRef(kind="DeviceClass", namespace="", name="gpu.example.com"),))
+ENDLESS = b"x: " + b"a" * 300_000 + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        b"POST /validate HTTP/1.1\r\n" + ENDLESS,
+        b"POST /validate HTTP/1.1\r\nhost: localhost\r\n" + BEHIND + ENDLESS,
+        b"what?\r\n\r\n",
+        b"POST /validate HTTP/1.1\r\nhost: localhost\r\n" + BEHIND.replace(b"\r\n1\r\na", b"\r\nz\r\na"),
+        HEAD[:30],
+        HALF,
+    ],
+    ids=["headers without end", "trailers without end", "broken", "broken body", "half the headers", "half a body"],
+)
+@pytest.mark.parametrize("between", [0, 1])
+async def test_a_request_that_is_cut_off_takes_no_answer_from_those_before_it(
+    certificates: Path, second: bytes, between: int
+) -> None:
+    slow = Slow()
+    parts = Parts(http=HttpSettings(read_seconds=READ_SECONDS), decider=FixedDecider(WANTED), look_up=slow)
+    async with serving(certificates, parts) as up:
+        reader, writer = await up.connect()
+        writer.write(CALL)
+        await slow.begun.wait()
+        writer.write(CALL * between + second)
+        await until(lambda: bool(up.parts.recorder.refusals))
+        writer.write(b"more")
+        slow.go_on.set()
+        answers = [await read_answer(reader) for _ in range(1 + between)]
+        assert [status for status, _, _ in answers] == [200] * (1 + between)
+        assert answers[-1][1]["connection"] == "close"
+        assert await reader.read() == b""
+        assert up.parts.recorder.refusals in (["http"], ["read-timeout"])
+        writer.close()
+
+
+async def test_a_request_that_was_answered_early_and_does_not_end_gets_no_second_answer(certificates: Path) -> None:
+    async with serving(certificates, Parts(http=HttpSettings(read_seconds=READ_SECONDS))) as up:
+        reader, writer = await up.connect()
+        writer.write(HALF.replace(b"/json", b"/xml"))
+        assert (await read_answer(reader))[0] == 415
+        assert await reader.read() == b""
+        assert up.parts.recorder.refusals == ["content-type", "read-timeout"]
         writer.close()

@@ -9,6 +9,8 @@ What is added:
 5. Where client certificates are expected, a client without the right one gets 403 for everything but probes.
 6. Headers that do not end, in front of a body or behind it, are cut off, before they fill the memory of a process that has not
    even seen who sends them.
+7. A request that is cut off takes nothing from those before it on the same connection: their answers go out first, and then
+   nothing more, since an answer to it could be taken for one of theirs.
 """
 
 from __future__ import annotations
@@ -61,6 +63,10 @@ class Connection(HttpToolsProtocol):
         self.header_bytes = 0
         #: Whether the bytes that came last brought some of a body.
         self.body_came = False
+        #: The request that is being answered; others may wait behind it.
+        self.running: RequestResponseCycle | None = None
+        #: Nothing that comes is looked at any more: the connection ends with the last answer that is owed.
+        self.deaf = False
         #: Why this client may ask for probes only, "" when it may ask for everything.
         self.client_fault = ""
 
@@ -85,16 +91,19 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse, then see whether the client still owes us something."""
+        if not self.deaf:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
         self.body_came = False
         super().data_received(data)
+        if self.deaf:
+            return
         # What comes behind the last chunk of a body are headers, too.
         self.header_bytes = self.header_bytes + len(data) if self.reading and not self.body_came else 0
         if self.header_bytes > MOST_HEADERS and not self.transport.is_closing():
             self.traffic.refused("http")
-            if (answering := self.answering) is not None:
-                answering.disconnected = True
-                answering.message_event.set()
-            self._answer_and_close(431, f"the headers are larger than {MOST_HEADERS} bytes")
+            self._cut_off(431, f"the headers are larger than {MOST_HEADERS} bytes")
             return
         # Bytes between two requests that begin none have switched off the keep-alive timer: ours takes over.
         if self.reading or (self.answering is None and self.timeout_keep_alive_task is None):
@@ -134,6 +143,7 @@ class Connection(HttpToolsProtocol):
         elif len(self.tasks) >= self.traffic.max_in_flight and path in self.traffic.limited:
             self.traffic.refused("overloaded")
             instead = self.traffic.overloaded
+        self.running = cycle
         # starlette and uvicorn have different names for one thing
         super()._start_asgi_task(cycle, app if instead is None else cast(ASGI3Application, instead))
 
@@ -151,7 +161,7 @@ class Connection(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer broken HTTP and close."""
         self.traffic.refused("http")
-        self._answer_and_close(400, msg)
+        self._cut_off(400, msg)
 
     def _start_read_timer(self) -> None:
         if self.read_timer is None and not self.transport.is_closing():
@@ -167,22 +177,28 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self.traffic.refused("read-timeout")
-        answering = self.answering
-        if self.reading == "body" and answering is not None and not answering.response_started:
-            # The endpoint waits for the rest of the body: it learns that there will be none, and answers nothing.
-            answering.disconnected = True
-            answering.message_event.set()
-            self._answer_and_close(408, self._too_slow())
-        elif self.reading == "headers" and answering is None:
-            self._answer_and_close(408, self._too_slow())
+        if self.reading:
+            self._cut_off(408, f"the request was not complete within {self.traffic.read_seconds:g} seconds")
         else:
             self.transport.close()
 
-    def _too_slow(self) -> str:
-        return f"the request was not complete within {self.traffic.read_seconds:g} seconds"
-
-    def _answer_and_close(self, status: int, message: str) -> None:
-        self.transport.write(error_answer(status, message, (CLOSE,)).raw())
+    def _cut_off(self, status: int, message: str) -> None:
+        """Read no more. Answer what is being read, unless its answer has begun, or others before it must be answered first."""
+        self.deaf = True
+        self._stop_read_timer()
+        cut = self.answering if self.reading == "body" else None
+        if cut is not None and cut is not self.running:
+            self.pipeline.popleft()
+        owed = self.pipeline[0][0] if self.pipeline else self.running
+        if owed is not None and owed is not cut and not owed.response_complete:
+            owed.keep_alive = False
+            return
+        if cut is not None:
+            # The endpoint waits for the rest of the body: it learns that there will be none, and answers nothing.
+            cut.disconnected = True
+            cut.message_event.set()
+        if self.reading != "body" or (cut is not None and not cut.response_started):
+            self.transport.write(error_answer(status, message, (CLOSE,)).raw())
         self.transport.close()
 
 
