@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
-from webhook.run.board import Board
 from webhook.run.colleagues import Colleagues
+from webhook.run.shared_status import SharedStatus
 from webhook.server.ports import Condition
 
 FINE = [Condition(name="fleet", state="ok"), Condition(name="policies-newest", state="degraded", detail="x")]
@@ -19,12 +19,12 @@ FINE = [Condition(name="fleet", state="ok"), Condition(name="policies-newest", s
 class Worker:
     """A worker with a counter."""
 
-    def __init__(self, board: Board, number: int, calls: int = 0) -> None:
+    def __init__(self, status: SharedStatus, number: int, calls: int = 0) -> None:
         self.conditions: list[Condition] = FINE
         self.registry = CollectorRegistry()
         self.counter = Counter("calls", "Calls.", registry=self.registry)
         self.counter.inc(calls)
-        self.colleagues = Colleagues(number, board, self.own, self.registry.collect)
+        self.colleagues = Colleagues(number, status, self.own, self.registry.collect)
 
     def own(self) -> Iterable[Condition]:
         return self.conditions
@@ -34,68 +34,68 @@ class Worker:
 
 
 def test_a_note_is_read_as_it_was_written() -> None:
-    board = Board(2)
-    assert (board.read(0), board.read(1)) == (b"", b"")
+    status = SharedStatus(2)
+    assert (status.read(0), status.read(1)) == (b"", b"")
     for note in (b"first", b"second, longer", b""):
-        board.write(1, note)
-        assert board.read(1) == note
-    assert board.read(0) == b""
-    board.write(0, b"x" * (1 << 20))
-    assert len(board.read(0)) == 1 << 20
-    board.write(0, b"x" * ((1 << 20) + 1))
-    assert len(board.read(0)) == 1 << 20
+        status.write(1, note)
+        assert status.read(1) == note
+    assert status.read(0) == b""
+    status.write(0, b"x" * (1 << 20))
+    assert len(status.read(0)) == 1 << 20
+    status.write(0, b"x" * ((1 << 20) + 1))
+    assert len(status.read(0)) == 1 << 20
 
 
 def test_other_processes_read_it() -> None:
-    board = Board(1)
+    status = SharedStatus(1)
     child = os.fork()
     if child == 0:
-        board.write(0, b"from the child")
-        board.count_restart(0)
+        status.write(0, b"from the child")
+        status.count_restart(0)
         os._exit(0)
     os.waitpid(child, 0)
-    assert board.read(0) == b"from the child"
-    assert board.restarts() == 1
+    assert status.read(0) == b"from the child"
+    assert status.restarts() == 1
 
 
 def test_half_a_note_is_none() -> None:
-    board = Board(1)
-    board.write(0, b"whole")
-    at = board._memory.find(b"whole")
-    board._memory[at : at + 1] = b"W"
-    assert board.read(0) == b""
+    status = SharedStatus(1)
+    status.write(0, b"whole")
+    at = status._memory.find(b"whole")
+    status._memory[at : at + 1] = b"W"
+    assert status.read(0) == b""
 
 
 def test_restarts_are_counted_for_all() -> None:
-    board = Board(3)
+    status = SharedStatus(3)
     for worker in (0, 2, 2):
-        board.count_restart(worker)
-    board.write(2, b"note")
-    assert (board.restarts(), board.read(2)) == (3, b"note")
+        status.count_restart(worker)
+    status.write(2, b"note")
+    assert (status.restarts(), status.read(2)) == (3, b"note")
 
 
 def test_metrics_of_all() -> None:
-    board = Board(2)
-    first, second = Worker(board, 0, calls=3), Worker(board, 1, calls=4)
+    status = SharedStatus(2)
+    first, second = Worker(status, 0, calls=3), Worker(status, 1, calls=4)
     assert first.total() == 3
     second.colleagues.write()
     assert first.total() == 7
-    board.count_restart(1)
+    status.count_restart(1)
     assert first.total("fallgate_worker_restarts_total") == 1
 
 
 def test_a_successor_goes_on_counting_where_the_dead_one_stopped() -> None:
-    board = Board(2)
-    first = Worker(board, 0, calls=3)
+    status = SharedStatus(2)
+    first = Worker(status, 0, calls=3)
     for life in range(1, 4):
-        second = Worker(board, 1, calls=2)
+        second = Worker(status, 1, calls=2)
         second.colleagues.write()
         assert first.total() == 3 + 2 * life
 
 
 def test_readiness_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    board = Board(2)
-    first, second = Worker(board, 0), Worker(board, 1)
+    status = SharedStatus(2)
+    first, second = Worker(status, 0), Worker(status, 1)
     assert list(first.colleagues.conditions()) == [Condition(name="worker-1", state="failed", detail="it has not begun yet")]
     second.colleagues.write()
     assert list(first.colleagues.conditions()) == [Condition(name="worker-1", state="ok")]

@@ -16,20 +16,20 @@ from tests.run.test_workers import BODY, workers_of
 WHILE_BINDING = """\
 import os, signal, sys, webhook.run
 serving = sys.modules["webhook.run.serve"]
-bind = serving.open_doors
+bind = serving.open_sockets
 def interrupted(settings):
     os.kill(os.getpid(), signal.SIGTERM)
     return bind(settings)
-serving.open_doors = interrupted
+serving.open_sockets = interrupted
 """
 #: SIGTERM comes while the parts are built; with workers it is sent to their supervisor, as a kubelet would.
 WHILE_BUILDING = """\
 import os, signal, sys, webhook.run
 serving = sys.modules["webhook.run.serve"]
 build = serving.build_sources
-def interrupted(settings, edges, seat):
-    os.kill(os.getpid() if seat is None else os.getppid(), signal.SIGTERM)
-    return build(settings, edges, seat)
+def interrupted(settings, telemetry, worker):
+    os.kill(os.getpid() if worker is None else os.getppid(), signal.SIGTERM)
+    return build(settings, telemetry, worker)
 serving.build_sources = interrupted
 """
 #: SIGTERM comes when everything has ended, before the exit code is given.

@@ -28,22 +28,22 @@ from webhook.telemetry import EventLog
 
 folder, what = Path(sys.argv[1]), sys.argv[2]
 
-def work(seat):
+def work(worker):
     with (folder / "begun").open("a") as file:
-        file.write(f"{seat.number} {time.monotonic()}\\n")
+        file.write(f"{worker.number} {time.monotonic()}\\n")
     if what == "raises":
         raise ValueError("no")
-    if what == "cannot start" and seat.number == 1:
+    if what == "cannot start" and worker.number == 1:
         return 2
     if what == "dies":
         return 7
     # They are blocked until the worker says that it hears them: none is lost, however early it comes.
     got = signal.sigwait([signal.SIGTERM, signal.SIGINT])
     with (folder / "got").open("a") as file:
-        file.write(f"{seat.number} {signal.Signals(got).name}\\n")
+        file.write(f"{worker.number} {signal.Signals(got).name}\\n")
     if what == "hangs":
         time.sleep(60)
-    return 3 if what == "ends badly" and seat.number == 1 else 0
+    return 3 if what == "ends badly" and worker.number == 1 else 0
 
 events = EventLog(sys.stderr.buffer, lambda: datetime(2027, 1, 1, tzinfo=UTC))
 sys.exit(supervisor.Supervisor(work, 2, events, end_seconds=1.0).run())

@@ -1,4 +1,4 @@
-"""What worker processes know of each other: metrics added up, and readiness of the whole, from notes on a board."""
+"""What worker processes know of each other: metrics added up, and readiness of the whole, from notes in shared memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily
 
-from webhook.run.board import Board
+from webhook.run.shared_status import SharedStatus
 from webhook.server.ports import Condition
 from webhook.telemetry.merging import Family, as_metrics, families_of, growing, merged
 
@@ -32,13 +32,13 @@ class Colleagues:
     """One worker's view of all. `own` gives its own conditions, `metrics` its own metrics."""
 
     def __init__(
-        self, number: int, board: Board, own: Callable[[], Iterable[Condition]], metrics: Callable[[], Iterable[Metric]]
+        self, number: int, status: SharedStatus, own: Callable[[], Iterable[Condition]], metrics: Callable[[], Iterable[Metric]]
     ) -> None:
         self._number = number
-        self._board = board
+        self._status = status
         self._own = own
         self._metrics = metrics
-        #: What whoever sat here before had counted.
+        #: What the process before this one had counted.
         before = self._note_of(number)
         self._inherited = growing(before.families) if before else []
 
@@ -52,7 +52,7 @@ class Colleagues:
         """Write how this worker is doing now."""
         failed = [f"{item.name}: {item.detail}" if item.detail else item.name for item in self._own() if item.state == "failed"]
         note = Note(time.monotonic(), failed, self._families())
-        self._board.write(self._number, msgspec.msgpack.encode(note))
+        self._status.write(self._number, msgspec.msgpack.encode(note))
 
     def conditions(self) -> Iterator[Condition]:
         """`worker-<n>`: how each of the others is doing."""
@@ -72,14 +72,14 @@ class Colleagues:
         """The metrics of all: this worker's as they are now, the others' as of a second ago."""
         others = [note.families for number in self._others() if (note := self._note_of(number)) is not None]
         yield from as_metrics(merged([self._families(), *others]))
-        yield CounterMetricFamily("fallgate_worker_restarts", "Workers started anew.", value=self._board.restarts())
+        yield CounterMetricFamily("fallgate_worker_restarts", "Workers started anew.", value=self._status.restarts())
 
     def _families(self) -> list[Family]:
         return merged([families_of(self._metrics()), self._inherited])
 
     def _others(self) -> Iterator[int]:
-        return (number for number in range(self._board.workers) if number != self._number)
+        return (number for number in range(self._status.workers) if number != self._number)
 
     def _note_of(self, number: int) -> Note | None:
-        written = self._board.read(number)
+        written = self._status.read(number)
         return msgspec.msgpack.decode(written, type=Note) if written else None

@@ -33,7 +33,7 @@ from webhook.run.gauges import watch_cluster, watch_process, watch_sources, watc
 from webhook.run.logs import LogLock, build_decision_log, build_event_log
 from webhook.run.reloaded import Reloaded
 from webhook.run.sources import explain_policies, fleet_loader, load_policies
-from webhook.run.supervisor import Seat, Supervisor, say_ignored
+from webhook.run.supervisor import Supervisor, Worker, say_ignored
 from webhook.server.admission import AdmissionEndpoint
 from webhook.server.app import build_app
 from webhook.server.budget import Budget
@@ -51,7 +51,7 @@ _LATE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edges:
+class Telemetry:
     """What every part may use to be heard."""
 
     recorder: PrometheusRecorder
@@ -79,7 +79,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
+class Sockets:
     """The sockets that are listened on: for the API server, and for probes and metrics without TLS when that is wanted."""
 
     calls: socket.socket
@@ -108,76 +108,81 @@ def _serve(settings: Settings) -> int:
     of_events, of_decisions = (LogLock(), LogLock()) if workers > 1 else (None, None)
     events = build_event_log(settings.log, clock, of_events)
     try:
-        doors = open_doors(settings.http)
+        sockets = open_sockets(settings.http)
     except OSError as error:
         events.error("cannot start", why=_os_fault(error))
         return CANNOT_START
-    with contextlib.closing(doors):
+    with contextlib.closing(sockets):
         if workers == 1:
-            return work(settings, events, doors)
-        job = partial(work, settings, events, doors, of_decisions)
+            return work(settings, events, sockets)
+        job = partial(work, settings, events, sockets, of_decisions)
         return Supervisor(job, workers, events, end_seconds=life.drain_seconds + life.stop_seconds + _LATE_SECONDS).run()
 
 
-def work(settings: Settings, events: EventLog, doors: Doors, lock: LogLock | None = None, seat: Seat | None = None) -> int:
-    """Be the server, or with a seat one of its workers. Gives the exit code."""
+def work(
+    settings: Settings, events: EventLog, sockets: Sockets, lock: LogLock | None = None, worker: Worker | None = None
+) -> int:
+    """Be the server, or one of its workers. Gives the exit code."""
     try:
-        edges = build_edges(settings, events, lock)
+        telemetry = build_telemetry(settings, events, lock)
     except OSError as error:
         events.error("cannot start", why=_os_fault(error))
         return CANNOT_START
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(run(settings, edges, doors, seat))
+            return runner.run(run(settings, telemetry, sockets, worker))
     except FallgateError as error:
-        if seat is None:
+        if worker is None:
             raise
         events.error("cannot start", why=str(error))
         return CANNOT_START
 
 
-async def run(settings: Settings, edges: Edges, doors: Doors, seat: Seat | None) -> int:
+async def run(settings: Settings, telemetry: Telemetry, sockets: Sockets, worker: Worker | None) -> int:
     """Everything on one event loop, until the end. Gives the exit code."""
     life = Life()
     # Before anything is built: also who is asked to end while it begins ends in order.
-    with signals_end(life, partial(say_ignored, edges.events)), ends_with(life, seat.supervisor if seat is not None else None):
-        return await _run(life, settings, edges, doors, seat)
+    with (
+        signals_end(life, partial(say_ignored, telemetry.events)),
+        ends_with(life, worker.supervisor if worker is not None else None),
+    ):
+        return await _run(life, settings, telemetry, sockets, worker)
 
 
-async def _run(life: Life, settings: Settings, edges: Edges, doors: Doors, seat: Seat | None) -> int:
-    sources = build_sources(settings, edges, seat)
+async def _run(life: Life, settings: Settings, telemetry: Telemetry, sockets: Sockets, worker: Worker | None) -> int:
+    sources = build_sources(settings, telemetry, worker)
     ready = build_ready(life, sources)
     colleagues = None
-    if seat is not None:
-        colleagues = Colleagues(seat.number, seat.board, ready.conditions, edges.recorder.registry.collect)
-    server = build_server(settings, edges, sources, ready, colleagues, doors)
-    watch_sources(edges.recorder, sources.policies, sources.fleet, clock)
+    if worker is not None:
+        colleagues = Colleagues(worker.number, worker.status, ready.conditions, telemetry.recorder.registry.collect)
+    server = build_server(settings, telemetry, sources, ready, colleagues, sockets)
+    watch_sources(telemetry.recorder, sources.policies, sources.fleet, clock)
     if isinstance(sources.fleet, ClusterSource):
-        watch_cluster(edges.recorder, sources.fleet, clock)
-    watch_process(edges.recorder, server.calls, ready, sources.certificate, edges.decisions)
+        watch_cluster(telemetry.recorder, sources.fleet, clock)
+    watch_process(telemetry.recorder, server.calls, ready, sources.certificate, telemetry.decisions)
     if sources.writer is not None:
-        watch_writer(edges.recorder, sources.writer)
+        watch_writer(telemetry.recorder, sources.writer)
     await sources.certificate.begin()
-    if seat is None or seat.number == 0:
-        host, port = doors.calls.getsockname()[:2]
-        edges.events.info("listening", host=host, port=port, **_probes_port(doors))
-    tasks = build_tasks(settings, edges, sources, server, colleagues)
+    if worker is None or worker.number == 0:
+        host, port = sockets.calls.getsockname()[:2]
+        telemetry.events.info("listening", host=host, port=port, **_probes_port(sockets))
+    tasks = build_tasks(settings, telemetry, sources, server, colleagues)
     try:
         await life.run(server.calls, tasks, drain_seconds=settings.life.drain_seconds)
     except ExceptionGroup as faults:
-        edges.events.error("ended by a fault", error="".join(traceback.format_exception(faults)))
+        telemetry.events.error("ended by a fault", error="".join(traceback.format_exception(faults)))
         return FAULT
     finally:
-        edges.decisions.close()
-    edges.events.info("ended")
+        telemetry.decisions.close()
+    telemetry.events.info("ended")
     return DONE
 
 
-def open_doors(settings: HttpSettings) -> Doors:
+def open_sockets(settings: HttpSettings) -> Sockets:
     """Bind all sockets. Raises OSError that names the address."""
     calls = _bound(settings.host, settings.port)
     try:
-        return Doors(calls=calls, probes=None if settings.metrics is None else _bound(*settings.metrics))
+        return Sockets(calls=calls, probes=None if settings.metrics is None else _bound(*settings.metrics))
     except OSError:
         calls.close()
         raise
@@ -195,39 +200,39 @@ def _os_fault(error: OSError) -> str:
     return f"{error.filename}: {os.strerror(error.errno) if error.errno else error}"
 
 
-def _probes_port(doors: Doors) -> dict[str, int]:
-    return {} if doors.probes is None else {"metrics_port": doors.probes.getsockname()[1]}
+def _probes_port(sockets: Sockets) -> dict[str, int]:
+    return {} if sockets.probes is None else {"metrics_port": sockets.probes.getsockname()[1]}
 
 
-def build_edges(settings: Settings, events: EventLog, lock: LogLock | None) -> Edges:
+def build_telemetry(settings: Settings, events: EventLog, lock: LogLock | None) -> Telemetry:
     """Logs and metrics. Raises OSError when the decision log cannot be opened."""
     # Every counter would have a second series with the time it was made, which nobody here reads.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     reasons = {rule.id: [reason.id for reason in rule.reasons] for rule in ALL}
-    return Edges(
+    return Telemetry(
         recorder=PrometheusRecorder(reasons, version=version()),
         decisions=build_decision_log(settings.log, lock),
         events=events,
     )
 
 
-def build_sources(settings: Settings, edges: Edges, seat: Seat | None) -> Sources:
+def build_sources(settings: Settings, telemetry: Telemetry, worker: Worker | None) -> Sources:
     """The folders or the cluster, and the certificate; nothing loaded yet. Raises ClusterError without a way to the cluster."""
-    recorder, events, files = edges.recorder, edges.events, settings.sources
+    recorder, events, files = telemetry.recorder, telemetry.events, settings.sources
     policies = Reloaded(
         "policies", files.policies, load_policies, explain=explain_policies, recorder=recorder, events=events, clock=clock
     )
-    certificate, writer = build_certificate(settings, edges, seat)
-    fleet = build_fleet_source(settings, edges, policies)
+    certificate, writer = build_certificate(settings, telemetry, worker)
+    fleet = build_fleet_source(settings, telemetry, policies)
     return Sources(policies=policies, fleet=fleet, certificate=certificate, writer=writer)
 
 
 def build_certificate(
-    settings: Settings, edges: Edges, seat: Seat | None
+    settings: Settings, telemetry: Telemetry, worker: Worker | None
 ) -> tuple[ServedCertificate, CertificateWriter | None]:
     """The certificate, and who keeps it when that is us: of several workers, the first. Raises ClusterError as above."""
     wanted = settings.certificate
-    first = seat is None or seat.number == 0
+    first = worker is None or worker.number == 0
     namespace = wanted.kube.namespace or own_namespace(USUAL_NAMESPACE)
     known = None
     if wanted.secret:
@@ -236,8 +241,8 @@ def build_certificate(
     served = ServedCertificate(
         wanted,
         settings.sources.poll_seconds,
-        recorder=edges.recorder,
-        events=edges.events,
+        recorder=telemetry.recorder,
+        events=telemetry.events,
         clock=clock,
         namespace=namespace,
         known=known,
@@ -245,15 +250,19 @@ def build_certificate(
     )
     if known is None or not first:
         return served, None
-    return served, CertificateWriter(wanted, known, events=edges.events, clock=clock)
+    return served, CertificateWriter(wanted, known, events=telemetry.events, clock=clock)
 
 
-def build_fleet_source(settings: Settings, edges: Edges, policies: Reloaded[PolicySet]) -> Reloaded[Fleet] | ClusterSource:
+def build_fleet_source(
+    settings: Settings, telemetry: Telemetry, policies: Reloaded[PolicySet]
+) -> Reloaded[Fleet] | ClusterSource:
     """Where the facts about the cluster come from."""
     files = settings.sources
     if files.fleet is None:
-        return cluster_source(settings, policies, recorder=edges.recorder, events=edges.events, clock=clock)
-    return Reloaded("fleet", files.fleet, fleet_loader(files.server), recorder=edges.recorder, events=edges.events, clock=clock)
+        return cluster_source(settings, policies, recorder=telemetry.recorder, events=telemetry.events, clock=clock)
+    return Reloaded(
+        "fleet", files.fleet, fleet_loader(files.server), recorder=telemetry.recorder, events=telemetry.events, clock=clock
+    )
 
 
 def build_ready(life: Life, sources: Sources) -> Ready:
@@ -267,7 +276,7 @@ def build_ready(life: Life, sources: Sources) -> Ready:
 
 
 def build_server(
-    settings: Settings, edges: Edges, sources: Sources, ready: Ready, colleagues: Colleagues | None, doors: Doors
+    settings: Settings, telemetry: Telemetry, sources: Sources, ready: Ready, colleagues: Colleagues | None, sockets: Sockets
 ) -> Server:
     """The HTTP server around the engine. With colleagues, readiness and metrics are those of all."""
     engine = Engine(
@@ -279,21 +288,21 @@ def build_server(
         clock=clock,
         look_up=sources.fleet.look_up if isinstance(sources.fleet, ClusterSource) else None,
     )
-    judge = Judge(engine, edges.recorder, edges.decisions, edges.events)
+    judge = Judge(engine, telemetry.recorder, telemetry.decisions, telemetry.events)
     budget = Budget(settings.http.max_bodies_bytes)
-    edges.recorder.watch("large_bodies_bytes", "Memory taken for large bodies of calls in flight.", lambda: budget.taken)
+    telemetry.recorder.watch("large_bodies_bytes", "Memory taken for large bodies of calls in flight.", lambda: budget.taken)
 
     def endpoint(phase: Phase) -> AdmissionEndpoint:
-        return AdmissionEndpoint(phase, judge, settings.http, budget, edges.recorder, edges.events)
+        return AdmissionEndpoint(phase, judge, settings.http, budget, telemetry.recorder, telemetry.events)
 
-    recorder = edges.recorder
+    recorder = telemetry.recorder
     if colleagues is not None:
         ready = Ready((ready.conditions, colleagues.conditions))
     metrics = Metrics(recorder.exposition if colleagues is None else partial(written_out, colleagues))
     app = build_app(mutate=endpoint("mutate"), validate=endpoint("validate"), ready=ready, metrics=metrics, recorder=recorder)
     http, context = settings.http, sources.certificate.context
-    probes = None if doors.probes is None else build_plain_listener(app.others, doors.probes, http, recorder)
-    calls = build_listener(app, doors.calls, context, http, recorder, stop_seconds=settings.life.stop_seconds)
+    probes = None if sockets.probes is None else build_plain_listener(app.others, sockets.probes, http, recorder)
+    calls = build_listener(app, sockets.calls, context, http, recorder, stop_seconds=settings.life.stop_seconds)
     return Server(calls=calls, probes=probes)
 
 
@@ -304,7 +313,7 @@ def in_force(sources: Sources) -> PolicySource:
 
 
 def build_tasks(
-    settings: Settings, edges: Edges, sources: Sources, server: Server, colleagues: Colleagues | None
+    settings: Settings, telemetry: Telemetry, sources: Sources, server: Server, colleagues: Colleagues | None
 ) -> list[EternalTask]:
     """What runs beside the server for ever."""
     poll_seconds = settings.sources.poll_seconds
@@ -315,7 +324,7 @@ def build_tasks(
             run=sources.fleet.run if isinstance(sources.fleet, ClusterSource) else partial(sources.fleet.run, poll_seconds),
         ),
         EternalTask(name="certificate", run=sources.certificate.run),
-        EternalTask(name="decision log", run=edges.decisions.run),
+        EternalTask(name="decision log", run=telemetry.decisions.run),
     ]
     if sources.writer is not None:
         tasks.append(EternalTask(name="certificate writer", run=sources.writer.run))

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from webhook.lifecycle import ENDING, IGNORED, drop_signals
-from webhook.run.board import Board
 from webhook.run.exits import CANNOT_START, DONE, FAULT
+from webhook.run.shared_status import SharedStatus
 from webhook.telemetry import EventLog
 
 _SIGNALS: Final = (*ENDING, *IGNORED, signal.SIGCHLD)
@@ -28,11 +28,11 @@ _LIVED: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class Worker:
     """What a worker process is told: which one it is, where it reports, and a pipe that ends when its supervisor does."""
 
     number: int
-    board: Board
+    status: SharedStatus
     supervisor: int
 
 
@@ -59,7 +59,7 @@ class Supervisor:
     A worker begins with signals blocked: they wait until it hears them (`webhook.lifecycle.signals_end`).
     """
 
-    work: Callable[[Seat], int]
+    work: Callable[[Worker], int]
     workers: int
     events: EventLog
     #: How long workers may take to end, before they are killed.
@@ -71,7 +71,7 @@ class Supervisor:
 
     def run(self) -> int:
         """Until SIGTERM or SIGINT, which every worker gets too. Gives the exit code: the worst of the workers."""
-        self.board = Board(self.workers)
+        self.status = SharedStatus(self.workers)
         self.places = [_Place(number) for number in range(self.workers)]
         self.alive, self._ours = os.pipe()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
@@ -110,7 +110,7 @@ class Supervisor:
             os.close(self._ours)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD,))
-            code = self.work(Seat(number=number, board=self.board, supervisor=self.alive))
+            code = self.work(Worker(number=number, status=self.status, supervisor=self.alive))
         except BaseException:  # noqa: BLE001 - whatever it is, a worker must not go on as a second supervisor
             self.events.error("worker failed", worker=number, error=traceback.format_exc())
         finally:
@@ -158,7 +158,7 @@ class Supervisor:
             now = time.monotonic()
             place.wait = _FIRST_WAIT if now - place.begun > _LIVED else min(place.wait * 2, _LONGEST_WAIT)
             place.due = now + place.wait
-            self.board.count_restart(place.number)
+            self.status.count_restart(place.number)
             why = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
             self.events.error("worker ended", worker=place.number, why=why, again_in_seconds=place.wait)
 

@@ -1,4 +1,4 @@
-"""A board that all worker processes can read: each has a place on it where it writes how it is doing, once a second.
+"""Memory that all worker processes can read: each has a place in it where it writes how it is doing, once a second.
 
 It is memory that the processes share, not a folder: nothing is left behind, and a worker that dies in the middle of writing
 leaves what it had written before.
@@ -20,7 +20,7 @@ _NOTE: Final = struct.Struct("<II")  # length and checksum
 _PLACE: Final = _HEADER.size + 2 * (_NOTE.size + _MOST_BYTES)
 
 
-class Board:
+class SharedStatus:
     """Places for `workers` processes. To be made before they are."""
 
     def __init__(self, workers: int) -> None:
