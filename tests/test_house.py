@@ -56,6 +56,38 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+def memo_names(module: ast.Module) -> Iterator[str]:
+    """The names under which a module keeps things in memos."""
+    for node in ast.walk(module):
+        key: ast.expr | None = None
+        if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.func, ast.Name):
+            key = node.args[1] if node.func.id in ("remembered", "keep", "kept") else None
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+            key = node.args[0] if node.func.attr in ("get", "setdefault") and of_memo(node.func.value) else None
+        elif isinstance(node, ast.Subscript) and of_memo(node.value):
+            key = node.slice
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "key":
+            key = node.value
+        while isinstance(key, ast.Tuple) and key.elts:
+            key = key.elts[0]
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value
+
+
+def of_memo(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "memo"
+
+
+def test_no_two_modules_keep_things_under_one_name() -> None:
+    """Memos are shared: what one module keeps under a name, another would take for its own."""
+    owners: dict[str, set[str]] = {}
+    for path in MODULES:
+        for name in memo_names(tree(path)):
+            owners.setdefault(name, set()).add(short(path))
+    assert len(owners) > 30
+    assert {name: sorted(modules) for name, modules in owners.items() if len(modules) > 1} == {}
+
+
 def test_files_fit_in_a_glance() -> None:
     sizes = {short(path): len(path.read_text().splitlines()) for path in MODULES}
     assert {name: lines for name, lines in sizes.items() if lines >= MOST_LINES} == {}

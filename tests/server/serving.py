@@ -23,6 +23,7 @@ from webhook.engine import EngineSettings, respond, undecided
 from webhook.fleet.build import build_fleet
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision
+from webhook.model.meta import ObjectRef
 from webhook.model.review import Review
 from webhook.rulekit.policies import PolicySet
 from webhook.server.admission import AdmissionEndpoint
@@ -68,7 +69,16 @@ class FixedDecider:
     error: Exception | None = None
     asked: list[tuple[Review, Phase]] = field(default_factory=list)
 
-    def __call__(self, review: Review, fleet: Fleet, policies: PolicySet, now: datetime, *, phase: Phase) -> Decision:
+    def __call__(
+        self,
+        review: Review,
+        fleet: Fleet,
+        policies: PolicySet,
+        now: datetime,
+        *,
+        phase: Phase,
+        absent: frozenset[ObjectRef] = frozenset(),
+    ) -> Decision:
         self.asked.append((review, phase))
         if self.error is not None:
             raise self.error

@@ -27,6 +27,13 @@ _FEW: Final = 64
 _Part: TypeAlias = "tuple[int, int] | Pool"
 
 
+class _Unasked:
+    """Stands for the sets of a selector that nobody has asked for."""
+
+
+_UNASKED: Final = _Unasked()
+
+
 class FleetSet:
     """The devices that match one selector, and those on which it errs."""
 
@@ -101,15 +108,14 @@ class FleetSets:
         """What a selector says of all devices; None when it takes more than `most` steps to find out."""
         self._catch_up()
         key = key_of(selector)
-        found: FleetSet | None = self._sets.get(key)
-        if found is None:
-            if key in self._sets:  # given up at MOST_STEPS
-                return None
-            found = self._asked(selector, most)
-            if found is None and most < MOST_STEPS:  # with more steps there may be an answer
-                return None
-            keep(self._sets, key, found, LIMIT)
-        return found if found is not None and found.steps <= most else None
+        # One look: between two, another thread may have put there what this one would take for an answer of none.
+        known: FleetSet | _Unasked | None = self._sets.get(key, _UNASKED)
+        if not isinstance(known, _Unasked):  # None: given up at MOST_STEPS
+            return known if known is not None and known.steps <= most else None
+        found = self._asked(selector, most)
+        if found is None and most < MOST_STEPS:  # with more steps there may be an answer
+            return None
+        return keep(self._sets, key, found, LIMIT)
 
     def _asked(self, selector: Selector, most: int) -> FleetSet | None:
         asker = Asker(selector)

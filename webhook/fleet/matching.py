@@ -231,4 +231,4 @@ def _asked(pool: Pool, askers: list[Asker]) -> PoolMatches | None:
 
 
 def _pool_matches(pool: Pool, match: Bits, raised: tuple[_Raised, ...]) -> PoolMatches:
-    return remembered(pool.memo, ("match", match, raised), lambda: PoolMatches(pool, match, raised), POOL_LIMIT)
+    return remembered(pool.memo, ("matches of a pool", match, raised), lambda: PoolMatches(pool, match, raised), POOL_LIMIT)

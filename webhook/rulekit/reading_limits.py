@@ -1,5 +1,4 @@
-"""How much of one review is read: CEL that is compiled, steps that its selectors take on the fleet together, and devices that
-its alternatives are given out of.
+"""How much of one review is read: CEL, the steps that it takes, and the devices that alternatives choose from.
 
 A mutating webhook sees claims before the API server has validated them, and a pod may name dozens of templates. What is beyond
 a limit is withheld from the rules (`Alternative.unread`): nothing is concluded from it, and nobody is denied for it. The limits

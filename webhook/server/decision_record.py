@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from webhook.model.finding import MODES, Decision, Judged
-from webhook.model.meta import read_meta
 from webhook.model.review import Review
 from webhook.telemetry import DecisionRecord, Phase
 
@@ -16,7 +15,10 @@ _ALWAYS = ("restored", "taken-off")
 def decision_record(
     phase: Phase, review: Review, decision: Decision, policies: str, now: datetime, seconds: float
 ) -> DecisionRecord:
-    """The log line of a decision that took `seconds`, made under the policy set with the digest `policies`."""
+    """The log line of a decision that took `seconds`, made under the policy set with the digest `policies`.
+
+    `review` is named, the objects in it may be gone.
+    """
     return DecisionRecord(
         time=now,
         uid=review.uid,
@@ -24,7 +26,7 @@ def decision_record(
         operation=review.operation,
         kind=review.kind,
         namespace=review.namespace,
-        name=review.name or read_meta(review.object).display_name,
+        name=review.name,
         user=review.user.name,
         allowed=decision.allowed,
         policies=policies,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -17,9 +18,11 @@ from webhook.errors import ReviewError
 from webhook.fleet.build import with_objects
 from webhook.fleet.fleet import Fleet
 from webhook.model.finding import Decision
+from webhook.model.meta import read_meta
 from webhook.model.review import Review, read_review
 from webhook.rulekit.policies import PolicySet
 from webhook.server.answers import RETRY_SOON, Refused
+from webhook.server.aside import Aside
 from webhook.server.decision_record import decision_record
 from webhook.server.envelope import decode_review
 from webhook.server.ports import Clock, Decider, FleetSource, LiveAnswer, Lookup, PolicySource, Responder
@@ -57,6 +60,23 @@ class Call:
     deadline: float
 
 
+_Failure: TypeAlias = Literal["deadline", "rule", "decision"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """An answer, with what is counted and logged of it. `failure` says what broke, if something did, `error` how."""
+
+    review: Review
+    decision: Decision
+    reply: bytes
+    failure: _Failure | None
+    error: str
+
+
+_WORDS: Final[dict[_Failure, str]] = {"deadline": "a call was late", "rule": "a rule failed", "decision": "a decision failed"}
+
+
 class Judge:
     """Answers reviews. Every answer is counted and logged here, once."""
 
@@ -65,6 +85,7 @@ class Judge:
         self._recorder = recorder
         self._decisions = decisions
         self._events = events
+        self._aside = Aside()
 
     async def answer(self, call: Call, body: bytes) -> bytes:
         """The AdmissionReview that answers `body`. Raises Refused when there is none."""
@@ -73,31 +94,35 @@ class Judge:
         if fleet is None or policies is None:
             missing = "policies" if policies is None else "fleet"
             raise Refused(f"not ready: no {missing} loaded yet", status=503, why="not-ready", headers=(RETRY_SOON,))
+        judged = await self._aside(body, lambda: self._judged(call, body, fleet, policies, None))
+        if judged.decision.wanted and engine.look_up is not None:
+            found = await self._looked_up(call, engine.look_up, judged.decision)
+            if found is not None:
+                # The snapshot is the one that was decided by: two decisions of one call must not be about two clusters.
+                judged = await self._aside(body, lambda: self._judged(call, body, fleet, policies, found))
+        self._note(call, judged, policies)
+        return judged.reply
+
+    def _judged(self, call: Call, body: bytes, fleet: Fleet, policies: PolicySet, found: LiveAnswer | None) -> _Judged:
+        """The decision on a body, with what was looked up for it. Touches nothing that another thread may be at."""
+        engine = self._engine
         review = read(body)
+        failure: _Failure | None = None
+        error = ""
         try:
-            if perf_counter() >= call.deadline:
-                decision = self._late(review)
+            if found is None and perf_counter() >= call.deadline:
+                failure, decision = "deadline", engine.undecided(_TOO_LATE)
             else:
-                decision = engine.decide(review, fleet, policies, engine.clock(), phase=call.phase)
-                if decision.wanted and engine.look_up is not None:
-                    # A review takes up to 25 times the memory of its body: nobody keeps one while others are answered.
-                    del review
-                    found = await self._looked_up(call, engine.look_up, decision)
-                    review = read(body)
-                    if found is not None:
-                        decision = self._decided_again(call, review, fleet, policies, found)
-                if decision.internal_error:
-                    self._recorder.failed("rule")
-                    self._events.error("a rule failed", uid=review.uid, error=decision.internal_error)
+                known = with_objects(fleet, found.objects) if found is not None else fleet
+                absent = found.absent if found is not None else frozenset()
+                decision = engine.decide(review, known, policies, engine.clock(), phase=call.phase, absent=absent)
+                failure, error = ("rule" if decision.internal_error else None), decision.internal_error
             reply = _write_json(engine.respond(decision, review.uid))
         except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer and no traceback
-            review = read(body)
-            self._recorder.failed("decision")
-            self._events.error("a decision failed", uid=review.uid, error=traceback.format_exc())
+            failure, error = "decision", traceback.format_exc()
             decision = engine.undecided(APOLOGY)
             reply = _write_json(engine.respond(decision, review.uid))
-        self._note(call, review, decision, policies)
-        return reply
+        return _Judged(_without_objects(review), decision, reply, failure, error)
 
     async def _looked_up(self, call: Call, look_up: Lookup, first: Decision) -> LiveAnswer | None:
         """What `first` has missed, as far as the API server answers in time. None when that changes nothing."""
@@ -112,22 +137,21 @@ class Judge:
         )
         return found if found.objects or found.absent else None
 
-    def _decided_again(self, call: Call, review: Review, fleet: Fleet, policies: PolicySet, found: LiveAnswer) -> Decision:
-        """The decision with what was looked up. One round only: what it misses now stays missed."""
-        engine = self._engine
-        # The snapshot is the one that was decided by: two decisions of one call must not be about two clusters.
-        known = with_objects(fleet, found.objects)
-        return engine.decide(review, known, policies, engine.clock(), phase=call.phase, absent=found.absent)
-
-    def _late(self, review: Review) -> Decision:
-        self._recorder.failed("deadline")
-        self._events.warning("a call was late", uid=review.uid)
-        return self._engine.undecided(_TOO_LATE)
-
-    def _note(self, call: Call, review: Review, decision: Decision, policies: PolicySet) -> None:
+    def _note(self, call: Call, judged: _Judged, policies: PolicySet) -> None:
+        review, decision = judged.review, judged.decision
+        if judged.failure is not None:
+            self._recorder.failed(judged.failure)
+            say = self._events.warning if judged.failure == "deadline" else self._events.error
+            say(_WORDS[judged.failure], uid=review.uid, **({"error": judged.error} if judged.error else {}))
         seconds = perf_counter() - call.received
         self._recorder.decided(call.phase, review, decision, seconds)
         self._decisions.write(decision_record(call.phase, review, decision, policies.digest, self._engine.clock(), seconds))
+
+
+def _without_objects(review: Review) -> Review:
+    """What is said of a review. A whole one takes up to 25 times the memory of its body: nobody keeps it for long."""
+    name = review.name or read_meta(review.object).display_name
+    return replace(review, name=name, object=None, old_object=None)
 
 
 def read(body: bytes) -> Review:

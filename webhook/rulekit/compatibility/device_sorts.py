@@ -67,11 +67,11 @@ class Apart:
 
 def _names_in(pool: Pool) -> _Names:
     """All attributes and capacities of a pool's devices. Remembered on the pool."""
-    found: _Names | None = pool.memo.get("names")
+    found: _Names | None = pool.memo.get("layout")
     if found is None:
         attributes = dict.fromkeys(name for device in pool.devices for name in device.attributes)
         capacity = dict.fromkeys(name for device in pool.devices for name in device.capacity)
-        found = pool.memo["names"] = (tuple(attributes), tuple(capacity))
+        found = pool.memo["layout"] = (tuple(attributes), tuple(capacity))
     return found
 
 
