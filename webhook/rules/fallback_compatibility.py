@@ -31,6 +31,9 @@ from webhook.rulekit.compatibility.text import listed, undeclared_words
 from webhook.rulekit.compatibility.undeclared import allocated_uncovered
 from webhook.rulekit.policies import FallbackCompatibility
 from webhook.rulekit.rule import Reason, Rule
+from webhook.rulekit.selectors.hints import advice as advice_on
+from webhook.rulekit.selectors.selections import texts_of
+from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.shapes.catalog import Catalog, catalog_for
 from webhook.rulekit.shapes.possible import allocated_alternative, allocated_shape
 from webhook.rulekit.shapes.shape import AlternativeShapes, Shape
@@ -79,8 +82,9 @@ def _findings(view: View, policy: FallbackCompatibility, cases: list[Case]) -> I
     yield from undeclared
     yield from _misplaced(view, undeclared)
     yield from _unreadable(view, policy, cases)
+    steps = Steps()
     for case in cases:
-        yield from _uncertain(view, policy, case)
+        yield from _uncertain(view, policy, case, steps)
         yield from _not_uniform(view, policy, case)
 
 
@@ -165,7 +169,7 @@ def _severity(view: View, policy: FallbackCompatibility, declared: Declared) -> 
     return "warn" if waits and not declared.present and policy.undeclared == "defer" else "deny"
 
 
-def _uncertain(view: View, policy: FallbackCompatibility, case: Case) -> Iterator[Finding]:
+def _uncertain(view: View, policy: FallbackCompatibility, case: Case, steps: Steps) -> Iterator[Finding]:
     """What cannot be known: an alternative's shapes, or what the unknown owner of a generated claim declares."""
     owner = _unknown_owner(view)
     if owner and not case.declared.present and case.alternatives:
@@ -175,11 +179,24 @@ def _uncertain(view: View, policy: FallbackCompatibility, case: Case) -> Iterato
     for alternative, possible, _ in case.alternatives:
         if possible.uncertain:
             name = f'"{alternative.name}": ' if alternative.name else ""
-            advice = (
-                "correct the class or the selectors if they are wrong; if such devices come later, give their model in the "
-                "ShapeCatalog an example"
+            yield _doubt(
+                view, policy, case, alternative.pointer, f"{name}{possible.uncertain}", _way_out(view, alternative, steps)
             )
-            yield _doubt(view, policy, case, alternative.pointer, f"{name}{possible.uncertain}", advice)
+
+
+def _way_out(view: View, alternative: Alternative, steps: Steps) -> str:
+    """What helps where no shape is known: what an error of the selectors comes from, if they raise one and match nothing."""
+    inventory = view.fleet.inventory
+    matches = inventory.match(alternative.device_class, texts_of(alternative))
+    first = matches.first_error() if not matches.count else None
+    if first is not None:
+        return advice_on(first, inventory, steps)
+    if matches.problems and matches.problems[0].hint:
+        return matches.problems[0].hint
+    return (
+        "correct the class or the selectors if they are wrong; if such devices come later, give their model in the "
+        "ShapeCatalog an example"
+    )
 
 
 def _doubt(view: View, policy: FallbackCompatibility, case: Case, pointer: str, detail: str, advice: str) -> Finding:
