@@ -82,16 +82,18 @@ def _changes(client: Client, objects: list[Raw]) -> dict[str, Callable[[int], ob
         raw["spec"]["devices"].pop()
         return client.send("PUT", path, raw)
 
-    def patched(node: str, patch: Raw, sub: str = "") -> object:
-        path = f"{_PATHS['Node']}/{node}{sub}"
-        return client.send("PATCH", path, patch, content_type="application/merge-patch+json")
-
     def node_relabelled(number: int) -> object:
-        return patched(nodes[number % len(nodes)], {"metadata": {"labels": {"zone": f"z{number % 3}"}}})
+        path = f"{_PATHS['Node']}/{nodes[number % len(nodes)]}"
+        raw = copy.deepcopy(client.get(path))
+        raw["metadata"].setdefault("labels", {})["zone"] = f"z{number % 3}"
+        return client.send("PUT", path, raw)
 
     def node_heartbeat(number: int) -> object:
+        path = f"{_PATHS['Node']}/{nodes[number % len(nodes)]}"
+        raw = copy.deepcopy(client.get(path))
         condition = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": f"beat {number}"}
-        return patched(nodes[number % len(nodes)], {"status": {"conditions": [condition]}}, "/status")
+        raw.setdefault("status", {})["conditions"] = [condition]
+        return client.send("PUT", f"{path}/status", raw)
 
     return {
         "slice changed": slice_changed,
@@ -122,18 +124,19 @@ def _reader(kubeconfig: str) -> Any:
     """A process that reads the cluster, and a function that asks it what it has cost: ready at the first answer."""
     command = [sys.executable, "-m", "bench.cluster_reader", kubeconfig]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:  # noqa: S603 - our own module
-        assert process.stdin is not None
-        assert process.stdout is not None
+        asking, answers = process.stdin, process.stdout
+        assert asking is not None
+        assert answers is not None
         first = True
 
         def ask() -> dict[str, Any]:
             nonlocal first
             if not first:
-                process.stdin.write(b"\n")
-                process.stdin.flush()
+                asking.write(b"\n")
+                asking.flush()
             first = False
-            said: dict[str, Any] = json.loads(process.stdout.readline())
+            said: dict[str, Any] = json.loads(answers.readline())
             return said
 
         yield ask
-        process.stdin.close()
+        asking.close()

@@ -14,6 +14,7 @@ from typing import Any
 
 import celpy
 from celpy import celtypes
+from celpy.adapter import json_to_cel
 
 from bench.payloads import cluster
 from bench.table import table
@@ -186,11 +187,11 @@ def _celpy(devices: Sequence[Device]) -> Callable[[], float]:
         return celtypes.IntType((one > other) - (one < other))
 
     environment = celpy.Environment(runner_class=celpy.InterpretedRunner)
-    functions = {"quantity": quantity, "compareTo": compare_to}
+    functions: Any = {"quantity": quantity, "compareTo": compare_to}
     program = environment.program(environment.compile(HEADLINE), functions=functions)
     activations = []
     for device in devices[:: len(devices) // _FEW]:
-        domains = [_by_name(device.attributes, lambda item: celpy.json_to_cel(item.value)), _by_name(device.capacity, quantity)]
+        domains = [_by_name(device.attributes, lambda item: json_to_cel(item.value)), _by_name(device.capacity, quantity)]
         attributes, capacity = (celtypes.MapType({celtypes.StringType(DRIVER): domain}) for domain in domains)
         root = celtypes.MapType({celtypes.StringType("attributes"): attributes, celtypes.StringType("capacity"): capacity})
         assert bool(program.evaluate({"device": root})) == by_hand(device)
