@@ -103,6 +103,7 @@ def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
         "certain",
         "hints",
         "hint",
+        "untried",
     ]
     assert (big["name"], big["path"]) == ("big", "spec.devices.requests[0].firstAvailable[0]")
     assert (big["shapes"], big["matches"], big["errors"], big["uncertain"], big["declared"]) == (
@@ -124,6 +125,20 @@ def test_json_of_a_claim(explained: Callable[..., list[Any]]) -> None:
         "hint": "",
     }
     assert [item["outcome"] for item in big["devices"]] == ["no match"] * 4 + ["match"] * 2
+
+
+def test_what_a_condition_was_not_asked_is_said(run: Any, write: Callable[..., str]) -> None:
+    loop = "[1,2,3,4,5,6,7,8,9]"
+    slow = f"{loop}.all(a, {loop}.all(b, {loop}.all(c, {loop}.all(d, a + b + c + d > 0)))) && shape.count > 0"
+    lists = [first_available(f"r{i}", *(alternative(f"a{j}", "h100.example.com") for j in range(8))) for i in range(32)]
+    asked = write("in.yaml", claim("many", *lists, annotations={"fallgate.dev/compatible-when": slow}))
+    why = "it takes too many steps to be asked about all devices"
+    text = run("explain", asked, *BASE).stdout
+    assert text.count(f"      may be given 1x h100-80gb, not declared\n      fallgate.dev/compatible-when: {why}\n") == 256
+    found = json.loads(run("explain", asked, *BASE, "-o", "json").stdout)
+    assert {item["untried"] for request in found["requests"] for item in request["alternatives"]} == {why}
+    few = write("few.yaml", claim("few", lists[0], annotations={"fallgate.dev/compatible-when": slow}))
+    assert "compatible-when: it" not in run("explain", few, *BASE).stdout
 
 
 def test_what_nothing_matches_says_what_is_there_instead(run: Any, write: Callable[..., str]) -> None:

@@ -58,15 +58,17 @@ class AskedDevice:
 class ExplainedAlternative:
     """An alternative, what it may be given, and the devices of its drivers on the nodes that matter.
 
-    `uncovered` are the possible shapes that are not declared. `certain`: it raises a CEL error, and no node gets past an error
-    of the claim. `problem_hints` has what to write instead for each of the problems of `shapes`, "" where there is nothing to
-    say; `hint` says what the devices of the class have where the selectors ask for something else, when no known one matches.
+    `uncovered` are the possible shapes that are not declared; `untried` says what `compatible-when` was not asked. `certain`:
+    it raises a CEL error, and no node gets past an error of the claim. `problem_hints` has what to write instead for each of
+    the problems of `shapes`, "" where there is nothing to say; `hint` says what the devices of the class have where the
+    selectors ask for something else, when no known one matches.
     """
 
     alternative: Alternative
     shapes: AlternativeShapes
     uncovered: tuple[Shape, ...]
     devices: tuple[AskedDevice, ...]
+    untried: str = ""
     certain: bool = False
     problem_hints: tuple[str, ...] = ()
     hint: str = ""
@@ -182,10 +184,12 @@ def _alternative(
     devices = tuple(_devices(fleet, policies, alternative, nodes))
     shapes = alternative_shapes(fleet, policies, spec, request, alternative, nodes)
     drivers = fleet.inventory.drivers_of_class(alternative.device_class)
+    missing = uncovered(fleet, policies, spec, request, alternative, nodes, declared)
     return ExplainedAlternative(
         alternative=alternative,
         shapes=shapes,
-        uncovered=uncovered(fleet, policies, spec, request, alternative, nodes, declared).shapes,
+        uncovered=missing.shapes,
+        untried=missing.untried,
         devices=devices,
         certain=any(item.outcome == "error" for item in devices) and error_is_certain(fleet, spec, nodes),
         hint=_instead(fleet, alternative),
@@ -302,6 +306,7 @@ def _alternative_document(explained: ExplainedAlternative) -> dict[str, Any]:
         "certain": explained.certain,
         "hints": hint_texts(explained),
         "hint": explained.hint,
+        "untried": explained.untried,
     }
 
 

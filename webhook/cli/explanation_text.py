@@ -71,6 +71,8 @@ def _alternative(number: int, explained: ExplainedAlternative) -> Text:
         good = shape not in uncovered
         text.append(f"\n      may be given {shape}, ")
         text.append("declared" if good else "not declared", "green" if good else "yellow")
+    if explained.untried:
+        text.append(f"\n      fallgate.dev/compatible-when: {explained.untried}", "yellow")
     if explained.shapes.by_example:
         text.append("\n      no live device matches: the shapes are those of the catalog's examples")
     if explained.uncertain:
