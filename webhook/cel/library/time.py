@@ -24,7 +24,10 @@ _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _TIMESTAMP = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})"
 )
-_ZONES_FROM, _ZONES_TO = -62_000_000_000, 253_000_000_000  # zones do not change outside of what datetime can hold
+# Zones have had their first offset until then, and follow rules that repeat after the Gregorian cycle of 400 years: in its last
+# years datetime cannot hold a time in every zone.
+_ZONES_FROM, _ZONES_TO = -62_000_000_000, 253_000_000_000
+_CYCLE = 146_097 * 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -134,7 +137,7 @@ def _zone_offset(zone: str, seconds: int) -> int:
     if ":" in zone:
         return _numeric_offset(zone)
     named = _named_zone(zone)
-    known = min(max(seconds, _ZONES_FROM), _ZONES_TO)
+    known = max(seconds, _ZONES_FROM) if seconds <= _ZONES_TO else seconds - _CYCLE
     offset = named.utcoffset((_EPOCH + timedelta(seconds=known)).astimezone(named))
     return int(offset.total_seconds()) if offset is not None else 0
 
@@ -163,8 +166,13 @@ def _atoi(text: str) -> int:
 
 @lru_cache(maxsize=256)
 def _named_zone(name: str) -> ZoneInfo:
+    if name in ("", "Local"):
+        return ZoneInfo("UTC")
+    # A path as Go opens it: before its end, doubled slashes and dots for the same folder do nothing.
+    *folders, last = name.split("/")
+    path = name if name.startswith("/") else "/".join([*(part for part in folders if part not in ("", ".")), last])
     try:
-        return ZoneInfo("UTC" if name in ("", "Local") else name)
+        return ZoneInfo(path)
     except (OSError, ValueError, KeyError):
         raise EvaluationError(f"unknown time zone {name}") from None
 
