@@ -24,6 +24,7 @@ from webhook.cel.environment import Environment
 from webhook.cel.folds import weight
 from webhook.cel.frontend import parse
 from webhook.cel.hints import for_result
+from webhook.cel.names_read import names_read
 from webhook.cel.problems import TOO_DEEP, CompileProblem, ExpressionError, too_costly
 from webhook.cel.syntax_hints import with_names
 from webhook.cel.types import (
@@ -55,10 +56,14 @@ Converter: TypeAlias = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression. Immutable; may be used by many threads at once. `weight` is that of a Selector."""
+    """A compiled expression. Immutable; may be used by many threads at once.
+
+    `weight` is that of a Selector. `names` are those of attributes and capacities that it can look at, None for all.
+    """
 
     text: str
     weight: int
+    names: frozenset[str] | None
     _run: Closure = field(repr=False, compare=False)
     _result: type = field(repr=False, compare=False)
     _locals: tuple[None, ...] = field(repr=False, compare=False)
@@ -159,7 +164,8 @@ def _compile(text: str, declared: _Variables, result: ResultType) -> Expression:
         raise ExpressionError(CompileProblem(TOO_DEEP, 1, 1))
     compiler = Compiler(checked, _VariableRoots(variables))
     code = compiler.compile(checked.tree)
-    return Expression(text, weight(checked.tree), code.run, python_result, (None,) * (compiler.slots - 2))
+    slots = (None,) * (compiler.slots - 2)
+    return Expression(text, weight(checked.tree), names_read(checked), code.run, python_result, slots)
 
 
 class _Values:

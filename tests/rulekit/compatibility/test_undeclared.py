@@ -264,7 +264,7 @@ def test_all_alternatives_of_a_review_share_their_steps(asked: list[int]) -> Non
     assert MOST_STEPS // 4 < sum(asked) <= MOST_STEPS
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(120))
 def test_the_answer_is_that_of_asking_about_every_choice(seed: int) -> None:
     rng = random.Random(seed)
     slices = [
@@ -284,6 +284,13 @@ def test_the_answer_is_that_of_asking_about_every_choice(seed: int) -> None:
             f'shape.devices.exists(d, d.attributes["{NVIDIA}"].numa == 0) || shape.models == ["t4"]',
             f'shape.capacity["{NVIDIA}"].memory.compareTo(quantity("56Gi")) >= 0',
             f'shape.devices.all(d, !d.attributes["{NVIDIA}"].uuid.endsWith("-0"))',
+            f'shape.devices.all(d, d.attributes["{NVIDIA}"]["nu" + "ma"] < 2)',
+            f'shape.devices.all(d, d.attributes["{NVIDIA}"]["n\\u0075ma"] < 2)',
+            f'shape.devices.all(d, d.attributes["{NVIDIA}"].exists(k, d.attributes["{NVIDIA}"][k] == 0))',
+            f'cel.bind(all, shape.devices, all.all(d, d.attributes["{NVIDIA}"].numa > 0))',
+            f'shape.devices.filter(d, d.attributes["{NVIDIA}"].numa == 0).size() < 2',
+            f'shape.devices.map(d, d.attributes["{NVIDIA}"]).all(a, a.numa < 2)',
+            "shape.devices.all(a, shape.devices.all(b, a.attributes == b.attributes))",
         ]
     )
     what = declared(when=text)

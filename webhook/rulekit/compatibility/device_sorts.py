@@ -1,7 +1,8 @@
 """The devices that a condition is asked about: of those that it cannot tell apart, one stands for all.
 
-Only attributes and capacities whose name occurs in its text can make a difference to it. Pools that are alike in these, and
-nodes with the like pools, are looked at once: a fleet of thousands of nodes has a handful of different machines.
+Only attributes and capacities whose names it can look at make a difference to it (webhook/cel/names_read.py). Pools that are
+alike in these, and nodes with the like pools, are looked at once: a fleet of thousands of nodes has a handful of different
+machines.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ _Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
 
 
 class Apart:
-    """What a text can tell apart."""
+    """What an expression can tell apart that looks at these names, None for all."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, names: frozenset[str] | None) -> None:
+        self._names = names
         self._read: dict[_Names, _Names] = {}
 
     def sort(self, device: Device) -> Hashable:
-        """Equal for devices that say the same wherever the text looks."""
+        """Equal for devices that say the same wherever it looks."""
         attributes, capacity = self._of((tuple(device.attributes), tuple(device.capacity)))
         said = tuple([device.attributes[name] for name in attributes])
         held = tuple([device.capacity[name] for name in capacity])
@@ -62,7 +63,7 @@ class Apart:
         return found
 
     def _looks_at(self, name: str) -> bool:
-        return name.rpartition("/")[2] in self._text
+        return self._names is None or name.rpartition("/")[2] in self._names
 
 
 def _names_in(pool: Pool) -> _Names:

@@ -97,7 +97,7 @@ def _uncovered(
     if statement.when is None or not left:
         return Uncovered(left)
     condition = _Condition(statement.when, most)
-    devices = _Devices(fleet, catalog, alternative, nodes, possible, Apart(statement.when.text), condition)
+    devices = _Devices(fleet, catalog, alternative, nodes, possible, Apart(statement.when.names), condition)
     left = tuple(shape for shape in left if not condition.always_holds(devices.choices(shape)))
     return Uncovered(left, condition.untried if left else "")
 
