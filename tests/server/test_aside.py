@@ -3,82 +3,96 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from tests.server.serving import Parts, review_body, serving
+from tests.server.serving import FixedSource, Parts, review_body, serving
+from webhook.fleet.build import build_fleet
 from webhook.model.finding import Decision
-from webhook.model.review import Review
-from webhook.server.aside import LARGE_BYTES, QUICK_SECONDS, Aside
+from webhook.model.meta import ObjectRef
+from webhook.model.review import Review, read_review
+from webhook.server.aside import LARGE_BYTES, QUICK_SECONDS, Aside, Quick, sort_of
 
-CLAIM = b'{"request":{"namespace":"a","object":{"selectors":[{"cel":{"expression":"%s"}}]}}}'
-POD = b'{"request":{"namespace":"%s","object":{"spec":{"resourceClaims":[{"resourceClaimTemplateName":"%s"}]}}}}'
-PLAIN = b'{"request":{"namespace":"a","object":{"spec":{}}}}'
-
-
-class Ticks:
-    """A clock that goes on by `step` whenever it is read."""
-
-    def __init__(self, step: float) -> None:
-        self.step = step
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
+A, B, C = object(), object(), object()
 
 
-def where() -> bool:
-    """Whether this is the event loop's thread."""
-    return threading.current_thread() is threading.main_thread()
+def claim(count: int = 1, text: str = "true", annotations: dict[str, str] | None = None) -> dict[str, Any]:
+    asked = {"deviceClassName": "gpu", "count": count, "selectors": [{"cel": {"expression": text}}]}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": asked}]}}
+    return {"metadata": {"name": "c", "annotations": annotations or {}}, "spec": spec}
 
 
-@pytest.mark.parametrize(
-    ("body", "on_loop"),
-    [
-        (PLAIN, True),
-        (CLAIM % b"true", False),
-        (POD % (b"a", b"t"), False),
-        (PLAIN + b" " * LARGE_BYTES, False),
-    ],
-    ids=["nothing that leads to CEL", "CEL", "a pod with claims", "large"],
-)
-async def test_where_a_review_is_judged_the_first_time(body: bytes, on_loop: bool) -> None:
-    assert await Aside()(body, where) is on_loop
+def pod(template: str = "t", **spec: Any) -> dict[str, Any]:
+    entries = [{"name": "gpu", "resourceClaimTemplateName": template}] if template else []
+    return {"metadata": {"generateName": "p-"}, "spec": {"resourceClaims": entries, "containers": [{"name": "c"}], **spec}}
 
 
-async def test_what_was_quick_is_judged_on_the_loop() -> None:
-    aside = Aside(Ticks(QUICK_SECONDS / 2))
-    for other in (CLAIM % b"1 > 0", POD % (b"a", b"t"), POD % (b"b", b"t"), POD % (b"a", b"u")):
-        assert not await aside(other, where)
-        assert await aside(other.replace(b'"object"', b'"uid":"x","object"'), where)
+def sort(body: Any, kind: str = "ResourceClaim", **request: Any) -> Any:
+    group = "" if kind == "Pod" else "resource.k8s.io"
+    document = review_body(kind={"group": group, "version": "v1", "kind": kind}, object=body, **request)
+    return sort_of(read_review(document))
 
 
-async def test_what_was_slow_stays_aside() -> None:
-    aside = Aside(Ticks(QUICK_SECONDS))
-    assert [await aside(CLAIM % b"true", where) for _ in range(3)] == [False] * 3
+def test_what_leads_to_no_claim_has_no_sort() -> None:
+    assert sort(pod(""), "Pod") is None
+    assert sort({"spec": {}}, "Namespace") is None
+    assert sort({"spec": {"template": pod("")}}, "JobSet") == sort({"spec": {"template": pod("")}}, "JobSet")
+    assert sort({"metadata": {"annotations": {"a": '"resourceClaims"'}}}, "Deployment") is None
+    assert sort({"spec": 7, "metadata": []}, "Pod") is None
+    assert sort({"spec": {"resourceClaims": 7, "containers": "x", "initContainers": [7]}}, "Pod") is not None
 
 
-async def test_large_bodies_stay_aside_however_quick_they_were() -> None:
-    aside = Aside(Ticks(0.0))
-    body = CLAIM % b"true" + b" " * LARGE_BYTES
-    assert [await aside(body, where) for _ in range(3)] == [False] * 3
+def test_the_same_but_for_names_is_of_one_sort() -> None:
+    assert sort(claim(), name="a", uid="1") == sort(claim(), name="b", uid="2")
+    assert sort(pod(volumes=[{"name": "token-abc"}]), "Pod") == sort(pod(volumes=[{"name": "token-def"}]), "Pod")
 
 
-async def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_decides_how_long_it_takes_makes_another_sort() -> None:
+    claims = [
+        sort(claim()),
+        sort(claim(count=2)),
+        sort(claim(text="1 > 0")),
+        sort(claim(annotations={"fallgate.dev/compatible-shapes": "x"})),
+        sort(claim(), namespace="other"),
+        sort(claim(), oldObject=claim(count=3)),
+        sort({"spec": claim()["spec"] | {"constraints": [{"matchAttribute": "a/b"}]}}),
+        sort({"spec": {"devices": {}}}),
+    ]
+    pods = [
+        sort(pod(), "Pod"),
+        sort(pod("other"), "Pod"),
+        sort(pod(nodeSelector={"a": "b"}), "Pod"),
+        sort(pod(tolerations=[{"operator": "Exists"}]), "Pod"),
+        sort(pod(containers=[{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]), "Pod"),
+        sort(pod() | {"metadata": {"annotations": {"fallgate.dev/compatible-when": "true"}}}, "Pod"),
+    ]
+    jobs = [sort({"spec": {"jobs": [pod("t"), pod(second)]}}, "JobSet") for second in ("u", "v")]
+    assert None not in [*claims, *pods, *jobs]
+    assert len({*claims, *pods, *jobs}) == len(claims) + len(pods) + len(jobs)
+
+
+def test_what_was_quick_is_known_on_its_snapshots_only() -> None:
+    quick = Quick()
+    quick.learn("a", (A, B), QUICK_SECONDS / 2)
+    quick.learn("b", (A, B), QUICK_SECONDS)
+    assert [quick.knows(name, (A, B)) for name in ("a", "b", "c")] == [True, False, False]
+    assert not quick.knows("a", (A, C))
+    assert not quick.knows("a", (A, B))
+
+
+def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhook.server.aside._KEPT", 2)
-    aside = Aside(Ticks(0.0))
-    bodies = [CLAIM % text for text in (b"1", b"2", b"3")]
-    for body in bodies:
-        await aside(body, where)
-    assert [await aside(body, where) for body in bodies[::-1]] == [True, False, False]
+    quick = Quick()
+    for name in ("a", "b", "c"):
+        quick.learn(name, (A,), 0.0)
+    assert [quick.knows(name, (A,)) for name in ("a", "b", "c")] == [False, False, True]
 
 
-async def test_the_loop_goes_on_and_one_waits_for_the_other() -> None:
+async def test_one_waits_for_the_other_and_the_loop_for_neither() -> None:
     aside, order = Aside(), list[str]()
     begun, go_on = threading.Event(), threading.Event()
 
@@ -88,65 +102,100 @@ async def test_the_loop_goes_on_and_one_waits_for_the_other() -> None:
         assert go_on.wait(10)
         order.append("slow ends")
 
-    first = asyncio.create_task(aside(CLAIM % b"slow", slow))
+    first = asyncio.create_task(aside(slow, 10))
     await asyncio.to_thread(begun.wait, 10)
-    second = asyncio.create_task(aside(CLAIM % b"other", lambda: order.append("other")))
-    await aside(PLAIN, lambda: order.append("plain"))
+    second = asyncio.create_task(aside(lambda: order.append("other"), 10))
+    assert await aside(lambda: order.append("never"), 0.001) is None
+    order.append("meanwhile")
     go_on.set()
     await asyncio.gather(first, second)
-    assert order == ["slow begins", "plain", "slow ends", "other"]
+    assert order == ["slow begins", "meanwhile", "slow ends", "other"]
 
 
-@pytest.mark.parametrize("body", [PLAIN, CLAIM % b"true"])
-async def test_what_it_raises_is_raised(body: bytes) -> None:
+async def test_what_it_raises_is_raised_and_the_next_has_its_turn() -> None:
     def fail() -> None:
         raise ValueError("no")
 
     aside = Aside()
     for _ in range(2):
         with pytest.raises(ValueError, match="no"):
-            await aside(body, fail)
-
-
-def odd(text: str) -> bytes:
-    return msgspec.json.encode({"expression": text})
-
-
-@pytest.mark.parametrize("same", [False, True])
-async def test_texts_are_compared_to_their_ends(same: bool) -> None:
-    """Quotes and backslashes in CEL do not hide what comes behind them."""
-    aside = Aside(Ticks(0.0))
-    one, other = 'a == "\\"" && slow(1)', 'a == "\\"" && slow(2)'
-    await aside(odd(one), where)
-    assert await aside(odd(one if same else other), where) is same
+            await aside(fail, 10)
+    turn = await aside(threading.get_ident, 10)
+    assert turn is not None
+    assert turn[0] != threading.get_ident()
+    assert turn[1] >= 0
 
 
 class Held:
-    """Decides on what is called slow when it is told to, on everything else at once."""
+    """Decides on what is called slow when it is told to, on everything else at once; remembers on which thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: tuple[ObjectRef, ...] = ()) -> None:
         self.begun, self.go_on = threading.Event(), threading.Event()
+        self.wanted = wanted
+        self.on_loop: list[bool] = []
 
-    def __call__(self, review: Review, *_args: object, **_options: object) -> Decision:
+    def __call__(self, review: Review, *_args: object, absent: frozenset[ObjectRef] = frozenset(), **_: object) -> Decision:
+        self.on_loop.append(threading.current_thread() is threading.main_thread())
         if review.name == "slow":
             self.begun.set()
             assert self.go_on.wait(10)
-        return Decision(allowed=True)
+        return Decision(allowed=True, wanted=() if absent else self.wanted)
 
 
-def with_cel(name: str, text: str) -> dict[str, Any]:
-    requests = [{"exactly": {"selectors": [{"cel": {"expression": text}}]}}]
-    return review_body(name=name, object={"spec": {"devices": {"requests": requests}}})
+def asked(name: str, count: int = 1) -> dict[str, Any]:
+    return review_body(name=name, object=claim(count))
 
 
 async def test_a_slow_review_holds_up_neither_others_nor_readiness(certificates: Path) -> None:
     held = Held()
     async with serving(certificates, Parts(decider=held)) as up:
-        slow = asyncio.create_task(up.validate(with_cel("slow", "true")))
+        plain = {"kind": {"group": "", "version": "v1", "kind": "Pod"}, "name": "p", "object": pod("")}
+        slow = asyncio.create_task(up.validate(asked("slow")))
         await asyncio.to_thread(held.begun.wait, 10)
-        assert (await up.validate()).status_code == 200
+        assert (await up.validate(review_body(**plain))).status_code == 200
         assert (await up.client.get("/readyz")).status_code == 200
+        late = (await up.validate(asked("late", 2), "/validate?timeout=1ms")).json()["response"]
         assert not slow.done()
         held.go_on.set()
         assert (await slow).json()["response"]["allowed"] is True
-    assert [line["name"] for line in up.parts.decision_lines()] == ["one-gpu", "slow"]
+    assert [line["name"] for line in up.parts.decision_lines()] == ["p", "late", "slow"]
+    assert late["warnings"] == ["Fallgate got to this object after the time allowed by the caller had passed"]
+    assert held.on_loop == [False, True]
+
+
+async def test_the_like_of_what_was_quick_is_judged_at_once_until_the_cluster_changes(certificates: Path) -> None:
+    held = Held()
+    fleet = FixedSource(build_fleet([]))
+    async with serving(certificates, Parts(decider=held, fleet=fleet)) as up:
+        for name in ("a", "b"):
+            await up.validate(asked(name))
+        await up.validate(asked("c", 2))
+        fleet.value = build_fleet([])
+        await up.validate(asked("d"))
+        await up.validate(b'{"padding":"%s",' % (b"x" * LARGE_BYTES) + json.dumps(asked("e")).encode()[1:])
+    assert held.on_loop == [False, True, False, False, False]
+
+
+async def test_what_was_not_decided_is_not_known_to_be_quick(certificates: Path) -> None:
+    held = Held()
+    async with serving(certificates, Parts(decider=held)) as up:
+        await up.validate(asked("late"), "/validate?timeout=0s")
+        await up.validate(asked("now"))
+    assert held.on_loop == [False]
+
+
+async def test_what_something_was_looked_up_for_is_judged_aside_both_times_and_again(certificates: Path) -> None:
+    missing = ObjectRef(kind="ResourceClaimTemplate", namespace="a", name="t")
+
+    async def look_up(_refs: object, _seconds: float) -> Any:
+        return Found()
+
+    class Found:
+        objects: tuple[Any, ...] = ()
+        absent = frozenset({missing})
+
+    held = Held(wanted=(missing,))
+    async with serving(certificates, Parts(decider=held, look_up=look_up)) as up:
+        for name in ("a", "b"):
+            await up.validate(asked(name))
+    assert held.on_loop == [False] * 4

@@ -23,6 +23,9 @@ LIMIT: Final = 256
 #: With more new pools than this nothing is carried over: what is asked again is put together again.
 _FEW: Final = 64
 
+#: Steps that whoever comes first takes to carry sets over, some 30 milliseconds: the others are made when they are asked for.
+_CARRIED_STEPS: Final = 100_000
+
 #: A run of pools, from one byte to another, of the sets before; or a pool that those do not have.
 _Part: TypeAlias = "tuple[int, int] | Pool"
 
@@ -155,25 +158,28 @@ class FleetSets:
             old_bytes = before._everything.to_bytes(before.starts[-1], "little")
             pieces = [_all_of(part) if isinstance(part, Pool) else old_bytes[slice(*part)] for part in parts]
             self._everything = int.from_bytes(b"".join(pieces), "little")
+        left = _CARRIED_STEPS
         for key, old in list(before._sets.items()):
-            made = _joined(old, parts) if old is not None else None
-            if made is not None:
+            made = _joined(old, parts, left) if old is not None else None
+            if old is not None and made is not None:
                 self._sets[key] = made
+                left -= made.steps - old.steps
 
 
 def _all_of(pool: Pool) -> bytes:
     return everything(pool).to_bytes(width(pool), "little")
 
 
-def _joined(old: FleetSet, parts: tuple[_Part, ...]) -> FleetSet | None:
-    """A set made of runs of an old one and of new pools; None when it has come near the limit of steps."""
+def _joined(old: FleetSet, parts: tuple[_Part, ...], left: int) -> FleetSet | None:
+    """A set made of runs of an old one and of new pools; None when that takes more than `left` steps, or too many in all."""
     asker = Asker(old.selector)
+    most = min(MOST_STEPS, old.steps + left)
     matches: list[bytes] = []
     errors: list[bytes] = []
     steps = old.steps
     for part in parts:
         if isinstance(part, Pool):
-            found = asker.about(part, MOST_STEPS - steps)
+            found = asker.about(part, most - steps)
             if found is None:
                 return None
             match, error = found.packed

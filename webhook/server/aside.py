@@ -1,74 +1,104 @@
 """Which reviews are judged on a thread beside the event loop: those that nobody knows to be quick.
 
-Whoever writes a selector decides how long it takes to be tried on the fleet: within its bounds, up to seconds. A review that
-brings CEL, or leads to claims, is judged aside until its like has been quick, and a very large one always; one at a time, in
-the order in which they came. Everything else, and the likes of what was quick, is judged at once, and readiness is answered.
+Whoever writes a claim decides how long it takes to be judged: within its bounds, up to seconds. A review of a claim, or of what
+leads to claims, is judged aside until its like has been quick on the same cluster, and a very large one always; one at a time,
+in the order in which they came. Everything else, and the likes of what was quick, is judged at once, and readiness is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable
-from time import perf_counter
-from typing import Final, TypeVar
+from collections.abc import Callable, Hashable
+from time import thread_time
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from webhook.model.review import Review
+from webhook.model.tolerant import mapping, sequence
 
 _Result = TypeVar("_Result")
 
-#: A review that took less is judged at once next time: some fifty ordinary ones.
+#: CPU of a review that is judged at once next time: that of some hundred ordinary ones.
 QUICK_SECONDS: Final = 0.02
 #: A larger body takes long to be read alone.
 LARGE_BYTES: Final = 256 * 1024
 #: Sorts of reviews that are known to be quick, before all are forgotten.
 _KEPT: Final = 4096
 
-#: A body with neither leads to no CEL. With the first two it is looked at closely.
-_TEXTS: Final = (b'"expression"', b'"fallgate.dev/compatible-when"')
-_CLAIMS: Final = b'"resourceClaims"'
-_NAMESPACE: Final = b'"namespace"'
-#: What decides how long it takes: the namespace, texts of CEL, claims that a pod leads to, and what is declared.
-_DECIDING: Final = re.compile(
-    rb'"(?:namespace|expression|resourceClaimName|resourceClaimTemplateName|fallgate\.dev/compatible-when)"\s*:\s*"((?:[^"\\]|\\.)*+)"'
-)
+_OWN: Final = "fallgate.dev/"
+_CLAIMS: Final = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"})
+#: What of a pod's spec, beside its containers' resources, decides how long its claims take.
+_OF_A_POD: Final = ("resourceClaims", "nodeName", "nodeSelector", "affinity", "tolerations", "schedulerName")
+
+_write = msgspec.json.Encoder().encode
+
+
+def sort_of(review: Review) -> Hashable:
+    """Equal for reviews that take the same to be judged, on one cluster under one set of policies; None for those that lead
+    to no claim, and are quick."""
+    body, before = review.object, review.old_object
+    if review.kind == "Pod":
+        spec = mapping(mapping(body).get("spec"))
+        if not spec.get("resourceClaims"):
+            return None
+        containers = (*sequence(spec.get("initContainers")), *sequence(spec.get("containers")))
+        asked = [mapping(container).get("resources") for container in containers]
+        decides: Any = [[spec.get(name) for name in _OF_A_POD], asked]
+    elif review.kind in _CLAIMS or b'"resourceClaims"' in _write(body):
+        decides = [mapping(body).get("spec"), mapping(before).get("spec")]
+    else:
+        return None
+    return review.kind, review.version, review.namespace, _write([decides, _declared(body), _declared(before)])
+
+
+def _declared(body: object) -> dict[str, Any]:
+    """Annotations of ours: declarations may be CEL."""
+    annotations = mapping(mapping(mapping(body).get("metadata")).get("annotations"))
+    return {name: value for name, value in annotations.items() if name.startswith(_OWN)}
+
+
+class Quick:
+    """The sorts of reviews that are known to be quick on what they were judged by."""
+
+    def __init__(self) -> None:
+        self._on: tuple[object, ...] = ()
+        self._sorts: set[Hashable] = set()
+
+    def knows(self, sort: Hashable, on: tuple[object, ...]) -> bool:
+        """Whether reviews of that sort have been quick on these snapshots. With others nothing is known any more."""
+        if len(on) != len(self._on) or any(one is not other for one, other in zip(on, self._on, strict=True)):
+            self._on = on
+            self._sorts.clear()
+        return sort in self._sorts
+
+    def learn(self, sort: Hashable, on: tuple[object, ...], seconds: float) -> None:
+        """Note how long a review took that was judged to the end."""
+        if seconds < QUICK_SECONDS and not self.knows(sort, on):
+            if len(self._sorts) >= _KEPT:
+                self._sorts.clear()
+            self._sorts.add(sort)
 
 
 class Aside:
-    """Where reviews are judged."""
+    """The thread beside the event loop, and the queue for it."""
 
-    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
-        self._clock = clock
-        self._quick: set[int] = set()
+    def __init__(self) -> None:
         self._turn = asyncio.Lock()
 
-    async def __call__(self, body: bytes, judge: Callable[[], _Result]) -> _Result:
-        """What `judge` gives or raises for the review in `body`: at once where that is known to be quick, else on a thread."""
-        large = len(body) > LARGE_BYTES
-        sort = 0 if large else _sort(body)
-        if not large and (sort == 0 or sort in self._quick):
-            return judge()
-        async with self._turn:
-            result, seconds = await asyncio.to_thread(self._timed, judge)
-        self._learn(sort, seconds)
-        return result
-
-    def _timed(self, judge: Callable[[], _Result]) -> tuple[_Result, float]:
-        started = self._clock()
-        return judge(), self._clock() - started
-
-    def _learn(self, sort: int, seconds: float) -> None:
-        if sort and seconds < QUICK_SECONDS:
-            if len(self._quick) >= _KEPT:
-                self._quick.clear()
-            self._quick.add(sort)
+    async def __call__(self, judge: Callable[[], _Result], seconds: float) -> tuple[_Result, float] | None:
+        """What `judge` gives or raises, and the seconds of CPU that it took; None when its turn has not come in `seconds`."""
+        try:
+            await asyncio.wait_for(self._turn.acquire(), max(seconds, 0.0))
+        except TimeoutError:
+            return None
+        try:
+            return await asyncio.to_thread(_timed, judge)
+        finally:
+            self._turn.release()
 
 
-def _sort(body: bytes) -> int:
-    """Equal for reviews that lead to the same CEL; 0 for those that lead to none."""
-    if any(mark in body for mark in _TEXTS):
-        return hash(tuple(_DECIDING.findall(body))) or 1
-    claims = body.find(_CLAIMS)
-    if claims < 0:
-        return 0
-    # The list of a pod's claims has no list in it, and the review's namespace comes before its object.
-    namespace = body.find(_NAMESPACE)
-    return hash((body[namespace : body.find(b",", namespace)], body[claims : body.find(b"]", claims)])) or 1
+def _timed(judge: Callable[[], _Result]) -> tuple[_Result, float]:
+    started = thread_time()
+    result = judge()
+    return result, thread_time() - started

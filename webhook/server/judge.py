@@ -6,7 +6,7 @@ There is no I/O in it but one: what was created a moment ago and may matter is l
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, Literal, TypeAlias
@@ -22,7 +22,7 @@ from webhook.model.meta import read_meta
 from webhook.model.review import Review, read_review
 from webhook.rulekit.policies import PolicySet
 from webhook.server.answers import RETRY_SOON, Refused
-from webhook.server.aside import Aside
+from webhook.server.aside import LARGE_BYTES, Aside, Quick, sort_of
 from webhook.server.decision_record import decision_record
 from webhook.server.envelope import decode_review
 from webhook.server.ports import Clock, Decider, FleetSource, LiveAnswer, Lookup, PolicySource, Responder
@@ -77,6 +77,21 @@ class _Judged:
 _WORDS: Final[dict[_Failure, str]] = {"deadline": "a call was late", "rule": "a rule failed", "decision": "a decision failed"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A call, its body, and what it is decided by: two decisions of one call must not be about two clusters."""
+
+    call: Call
+    body: bytes
+    fleet: Fleet
+    policies: PolicySet
+
+    @property
+    def on(self) -> tuple[object, ...]:
+        """What says, beside the review, how long it takes to be judged."""
+        return self.fleet.inventory, self.fleet.nodes, self.fleet.templates, self.policies
+
+
 class Judge:
     """Answers reviews. Every answer is counted and logged here, once."""
 
@@ -86,6 +101,7 @@ class Judge:
         self._decisions = decisions
         self._events = events
         self._aside = Aside()
+        self._quick = Quick()
 
     async def answer(self, call: Call, body: bytes) -> bytes:
         """The AdmissionReview that answers `body`. Raises Refused when there is none."""
@@ -94,28 +110,50 @@ class Judge:
         if fleet is None or policies is None:
             missing = "policies" if policies is None else "fleet"
             raise Refused(f"not ready: no {missing} loaded yet", status=503, why="not-ready", headers=(RETRY_SOON,))
-        judged = await self._aside(body, lambda: self._judged(call, body, fleet, policies, None))
+        case = _Case(call, body, fleet, policies)
+        judged = await self._first(case)
         if judged.decision.wanted and engine.look_up is not None:
             found = await self._looked_up(call, engine.look_up, judged.decision)
-            if found is not None:
-                # The snapshot is the one that was decided by: two decisions of one call must not be about two clusters.
-                judged = await self._aside(body, lambda: self._judged(call, body, fleet, policies, found))
+            again = await self._beside(case, found=found) if found is not None else None
+            judged = again or judged
         self._note(call, judged, policies)
         return judged.reply
 
-    def _judged(self, call: Call, body: bytes, fleet: Fleet, policies: PolicySet, found: LiveAnswer | None) -> _Judged:
-        """The decision on a body, with what was looked up for it. Touches nothing that another thread may be at."""
+    async def _first(self, case: _Case) -> _Judged:
+        """The decision by what is known: at once where that is known to be quick, else beside the event loop."""
+        sort = None
+        if len(case.body) <= LARGE_BYTES:
+            review = read(case.body)
+            sort = sort_of(review)
+            if sort is None or self._quick.knows(sort, case.on):
+                return self._judged(case, review)
+            del review  # it takes up to 25 times the memory of its body: nobody keeps one while others are judged
+        return await self._beside(case, sort=sort) or self._judged(case, read(case.body), late=True)
+
+    async def _beside(self, case: _Case, *, found: LiveAnswer | None = None, sort: Hashable = None) -> _Judged | None:
+        """The decision, made beside the event loop; None when its turn has not come in time."""
+        turn = await self._aside(lambda: self._judged(case, read(case.body), found), case.call.deadline - perf_counter())
+        if turn is None:
+            return None
+        judged, seconds = turn
+        # What was not decided, or not to the end, says nothing of how long that takes.
+        if sort is not None and judged.failure is None and not judged.decision.wanted:
+            self._quick.learn(sort, case.on, seconds)
+        return judged
+
+    def _judged(self, case: _Case, review: Review, found: LiveAnswer | None = None, *, late: bool = False) -> _Judged:
+        """The decision on a review, with what was looked up for it. Touches nothing that another thread may be at."""
         engine = self._engine
-        review = read(body)
         failure: _Failure | None = None
         error = ""
         try:
-            if found is None and perf_counter() >= call.deadline:
+            if late or (found is None and perf_counter() >= case.call.deadline):
                 failure, decision = "deadline", engine.undecided(_TOO_LATE)
             else:
-                known = with_objects(fleet, found.objects) if found is not None else fleet
+                known = with_objects(case.fleet, found.objects) if found is not None else case.fleet
                 absent = found.absent if found is not None else frozenset()
-                decision = engine.decide(review, known, policies, engine.clock(), phase=call.phase, absent=absent)
+                now, phase = engine.clock(), case.call.phase
+                decision = engine.decide(review, known, case.policies, now, phase=phase, absent=absent)
                 failure, error = ("rule" if decision.internal_error else None), decision.internal_error
             reply = _write_json(engine.respond(decision, review.uid))
         except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer and no traceback
