@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
+from collections.abc import Iterator
 
 import pytest
 
-from webhook.lifecycle import EternalTask, Life, TaskEnded, ends_with, signals_end
+from webhook.lifecycle import ENDING, IGNORED, EternalTask, Life, TaskEnded, ends_with, signals_end
 
 
 class FakeListener:
@@ -112,6 +114,28 @@ async def test_server_that_ends_by_itself_is_a_fault() -> None:
     assert [type(fault) for fault in raised.value.exceptions] == [TaskEnded]
 
 
+@pytest.fixture
+def dispositions() -> Iterator[None]:
+    """What signals do is as before, for other tests and the processes they start."""
+    before = {number: signal.getsignal(number) for number in (*ENDING, *IGNORED)}
+    yield
+    for number, does in before.items():
+        signal.signal(number, does)
+
+
+@pytest.mark.usefixtures("dispositions")
+@pytest.mark.parametrize("number", [signal.SIGTERM, *IGNORED])
+async def test_afterwards_threads_that_go_on_take_signals_and_nothing_happens(number: int) -> None:
+    life, go_on = Life(), threading.Event()
+    with signals_end(life):
+        threading.Thread(target=go_on.wait, daemon=True).start()
+    assert signal.getsignal(number) == signal.SIG_IGN  # or the next line would end the tests
+    os.kill(os.getpid(), number)
+    go_on.set()
+    assert life.ending is False
+
+
+@pytest.mark.usefixtures("dispositions")
 @pytest.mark.parametrize(("number", "hurried"), [(signal.SIGTERM, False), (signal.SIGINT, True)])
 async def test_signals(number: int, hurried: bool) -> None:
     life = Life()

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from tests.run.serving_process import PROGRAM, condition, event_lines, started, until
+from tests.run.serving_process import PROGRAM, Process, condition, event_lines, started, until
 from tests.run.test_workers import BODY, workers_of
+from tests.server.serving import review_body
+
+#: A review that is judged on a thread of its own.
+WITH_CEL = json.dumps(
+    review_body(
+        object={
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": "c"},
+            "spec": {
+                "devices": {
+                    "requests": [
+                        {"name": "a", "exactly": {"deviceClassName": "x", "selectors": [{"cel": {"expression": "true"}}]}}
+                    ]
+                }
+            },
+        }
+    )
+).encode()
 
 #: SIGTERM comes while the sockets are bound: before there is an event loop, or a worker.
 WHILE_BINDING = """\
@@ -62,7 +83,7 @@ app.main()
 def test_sigterm_in_the_first_moments_ends_with_0(tmp_path: Path, workers: str, when: str) -> None:
     with started(tmp_path, listens=False, program=when + PROGRAM, FALLGATE_WORKERS=workers) as process:
         assert process.running.wait(30) == 0
-    assert "ended" in {line["event"] for line in event_lines(tmp_path)} or workers == "2"
+    assert [line["event"] for line in event_lines(tmp_path)].count("ended") == int(workers)
 
 
 def test_sigterm_while_the_command_is_loaded_ends_with_0(tmp_path: Path) -> None:
@@ -71,10 +92,25 @@ def test_sigterm_while_the_command_is_loaded_ends_with_0(tmp_path: Path) -> None
     assert [line["event"] for line in event_lines(tmp_path)][-1] == "ended"
 
 
-def test_sigterm_at_the_last_moment_changes_nothing(tmp_path: Path) -> None:
+def threads_that_take_sigterm(process: Process) -> int:
+    """How many threads of a process have not blocked it."""
+    found = 0
+    for file in Path(f"/proc/{process.running.pid}/task").glob("*/status"):
+        with contextlib.suppress(OSError):  # this one has just ended
+            (blocked,) = [line.split()[1] for line in file.read_text().splitlines() if line.startswith("SigBlk:")]
+            found += not int(blocked, 16) >> (signal.SIGTERM - 1) & 1
+    return found
+
+
+async def test_sigterm_at_the_last_moment_changes_nothing(tmp_path: Path) -> None:
     with started(tmp_path, program=AT_THE_END + PROGRAM) as process:
+        async with process.client() as client:
+            await until(lambda: condition(client, "readyz check passed"))
+            answer = await client.post("/validate", content=WITH_CEL, headers={"content-type": "application/json"})
+            assert answer.status_code == 200
+        assert threads_that_take_sigterm(process) > 1  # at the end only the main thread has it blocked
         process.running.send_signal(signal.SIGTERM)
-        assert process.running.wait(30) == 0
+        assert await asyncio.to_thread(process.running.wait, 30) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
