@@ -66,6 +66,7 @@ def test_gauges() -> None:
         return value(merged([[gauge(name, first)], [gauge(name, second)]]), name)
 
     assert both("fallgate_in_flight_calls", 2, 3) == 5
+    assert both("fallgate_large_bodies_bytes", 20_000_000, 0) == 20_000_000
     assert both("process_resident_memory_bytes", 2, 3) == 5
     assert both("fallgate_ready", 1, 0) == 0
     assert both("fallgate_certificate_not_after_seconds", 7, 9) == 7

@@ -21,6 +21,7 @@ _SUMMED: Final = frozenset(
     (
         "fallgate_in_flight_calls",
         "fallgate_open_connections",
+        "fallgate_large_bodies_bytes",
         "fallgate_certificate_writer",
         "process_resident_memory_bytes",
         "process_virtual_memory_bytes",
