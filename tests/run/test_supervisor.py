@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.real_clock import real_now
+from webhook.run import supervisor
 from webhook.run.logs import LogLock
+from webhook.run.shared_status import SharedStatus
 from webhook.telemetry import EventLog
 
 #: A process whose workers do as the last argument says; what they do is in a file.
@@ -109,6 +111,20 @@ def test_who_dies_is_started_again_after_longer_and_longer(tmp_path: Path, what:
     ended = [line for line in said if line["event"] == "worker ended"]
     assert {line["why"] for line in ended} == {why}
     assert [line["again_in_seconds"] for line in ended if line["worker"] == 0][:2] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("lived", "waits"), [(0.1, [1, 2, 4, 8, 16, 30, 30]), (61.0, [1, 1, 1])])
+def test_who_dies_for_the_first_time_or_lived_long_is_started_again_after_a_second(
+    monkeypatch: pytest.MonkeyPatch, lived: float, waits: list[float]
+) -> None:
+    log = io.BytesIO()
+    found = supervisor.Supervisor(lambda worker: 0, 1, EventLog(log, real_now), end_seconds=1.0)
+    found.status = SharedStatus(1)
+    place = supervisor._Place(0)
+    monkeypatch.setattr(time, "monotonic", lambda: place.begun + lived)
+    for _ in waits:
+        found._ended(place, 7)
+    assert [json.loads(line)["again_in_seconds"] for line in log.getvalue().splitlines()] == waits
 
 
 def test_who_does_not_end_is_killed(tmp_path: Path) -> None:

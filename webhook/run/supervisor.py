@@ -22,7 +22,7 @@ from webhook.telemetry import EventLog
 
 _SIGNALS: Final = (*ENDING, *IGNORED, signal.SIGCHLD)
 #: Seconds before a worker that died is started anew: doubled each time, until one has lived for a while.
-_FIRST_WAIT: Final = 0.5
+_FIRST_WAIT: Final = 1.0
 _LONGEST_WAIT: Final = 30.0
 _LIVED: Final = 60.0
 
@@ -49,7 +49,8 @@ class _Place:
     process: int = 0
     begun: float = 0.0
     due: float = 0.0
-    wait: float = _FIRST_WAIT
+    #: How long it last waited to be started anew.
+    waited: float = 0.0
 
 
 @dataclass
@@ -156,14 +157,18 @@ class Supervisor:
             self.worst = CANNOT_START
         else:
             now = time.monotonic()
-            place.wait = _FIRST_WAIT if now - place.begun > _LIVED else min(place.wait * 2, _LONGEST_WAIT)
-            place.due = now + place.wait
+            place.waited = _next_wait(place.waited, lived=now - place.begun)
+            place.due = now + place.waited
             self.status.count_restart(place.number)
             why = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            self.events.error("worker ended", worker=place.number, why=why, again_in_seconds=place.wait)
+            self.events.error("worker ended", worker=place.number, why=why, again_in_seconds=place.waited)
 
     def _kill_late(self) -> None:
         if self.killing and time.monotonic() > self.killing:
             for place in self.places:
                 if place.process:
                     os.kill(place.process, signal.SIGKILL)
+
+
+def _next_wait(waited: float, *, lived: float) -> float:
+    return _FIRST_WAIT if not waited or lived > _LIVED else min(waited * 2, _LONGEST_WAIT)
