@@ -29,6 +29,8 @@ def large(size: int) -> bytes:
 
 
 LARGE = large(300_000)
+#: So much of it has come, and so much of the room, all but the free bytes, is taken then; another of them has none.
+COME, ENOUGH = 250_000, 180_000
 
 
 def call(body: bytes) -> bytes:
@@ -62,12 +64,35 @@ def test_what_is_beyond_them_is_taken_as_it_grows_and_given_back() -> None:
     assert budget.taken == 0
 
 
+def test_asking_for_room_takes_none() -> None:
+    budget = Budget(100, free=10)
+    with budget.share() as share, budget.share() as other:
+        assert share.could_reach(110)
+        assert budget.taken == 0
+        assert other.reach(30)
+        assert share.could_reach(90)
+        assert not share.could_reach(91)
+        assert share.could_reach(10)
+        assert budget.taken == 20
+
+
+async def test_to_announce_large_bodies_takes_no_room_from_others(certificates: Path) -> None:
+    async with serving(certificates, parts()) as served:
+        connections = [await served.connect() for _ in range(4)]
+        for _, writer in connections:
+            writer.write(call(LARGE)[: -len(LARGE)])
+        await until(lambda: served.listener.in_flight == 4)
+        assert served.parts.budget.taken == 0
+        assert (await served.validate(LARGE)).status_code == 200
+        for _, writer in connections:
+            writer.close()
+
+
 async def test_a_large_body_too_many_is_refused_before_it_is_read_and_small_ones_are_not(certificates: Path) -> None:
     async with serving(certificates, parts()) as served:
         (first, to_first), (second, to_second) = await served.connect(), await served.connect()
-        to_first.write(call(LARGE)[:1000])
-        await until(lambda: served.parts.budget.taken > 0)
-        assert served.parts.budget.taken == len(LARGE) - 64 * 1024
+        to_first.write(call(LARGE)[:COME])
+        await until(lambda: served.parts.budget.taken > ENOUGH)
 
         to_second.write(call(LARGE)[:1000])
         status, headers, body = await read_answer(second)
@@ -79,7 +104,7 @@ async def test_a_large_body_too_many_is_refused_before_it_is_read_and_small_ones
         to_second.write(call(LARGE)[1000:] + call(SMALL))
         assert (await read_answer(second))[0] == 200
 
-        to_first.write(call(LARGE)[1000:])
+        to_first.write(call(LARGE)[COME:])
         assert (await read_answer(first))[0] == 200
         assert served.parts.budget.taken == 0
         to_second.write(call(LARGE))
@@ -91,8 +116,8 @@ async def test_a_large_body_too_many_is_refused_before_it_is_read_and_small_ones
 async def test_a_body_that_does_not_say_how_long_it_is_takes_what_it_comes_to(certificates: Path) -> None:
     async with serving(certificates, parts()) as served:
         (first, to_first), (second, to_second) = await served.connect(), await served.connect()
-        to_first.write(call(LARGE)[:1000])
-        await until(lambda: served.parts.budget.taken > 0)
+        to_first.write(call(LARGE)[:COME])
+        await until(lambda: served.parts.budget.taken > ENOUGH)
         before = served.parts.budget.taken
 
         to_second.write(f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode())
@@ -105,7 +130,7 @@ async def test_a_body_that_does_not_say_how_long_it_is_takes_what_it_comes_to(ce
         assert (await read_answer(second))[0] == 200
         assert served.parts.budget.taken == before
 
-        to_first.write(call(LARGE)[1000:])
+        to_first.write(call(LARGE)[COME:])
         assert (await read_answer(first))[0] == 200
         for writer in (to_first, to_second):
             writer.close()
@@ -114,8 +139,8 @@ async def test_a_body_that_does_not_say_how_long_it_is_takes_what_it_comes_to(ce
 async def test_who_leaves_in_the_middle_gives_back_what_he_had(certificates: Path) -> None:
     async with serving(certificates, parts()) as served:
         _, writer = await served.connect()
-        writer.write(call(LARGE)[:1000])
-        await until(lambda: served.parts.budget.taken > 0)
+        writer.write(call(LARGE)[:COME])
+        await until(lambda: served.parts.budget.taken > ENOUGH)
         writer.close()
         await until(lambda: served.parts.budget.taken == 0)
 

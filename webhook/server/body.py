@@ -10,6 +10,8 @@ from webhook.server.budget import Share
 #: A body that is too large is read on up to so many times the limit, so that its sender gets to read the answer instead of a
 #: reset connection. Beyond that the connection is closed under it.
 _POLITE = 4
+#: Room is taken for what has come and so much more: what a connection reads before it waits to be asked.
+_CHUNK = 64 * 1024
 
 
 class ClientLeft(Exception):
@@ -27,12 +29,15 @@ async def read_body(scope: Scope, receive: Receive, limit: int, share: Share) ->
     announced = _announced_length(scope)
     if announced > limit * _POLITE:
         raise _too_large(limit, (CLOSE,))
-    # Before anything of it is read: of many that come at once some are answered, instead of all being cut off halfway.
-    if announced <= limit and not share.reach(announced):
+    whole = announced if 0 < announced <= limit else limit
+    # Before anything of it is read: what would not fit now is not begun. But to announce it takes no room from others.
+    if announced <= limit and not share.could_reach(announced):
         raise _too_many()
     parts: list[bytes] = []
     size, more = 0, True
     while more:
+        if size <= limit and not share.reach(min(size + _CHUNK, whole)):
+            raise _too_many()
         event = await receive()
         if event["type"] != "http.request":
             raise ClientLeft

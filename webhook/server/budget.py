@@ -35,14 +35,20 @@ class Share:
 
     def reach(self, size: int) -> bool:
         """Have room for a body of `size` bytes. Gives whether there is room; if not, nothing has changed."""
-        more = size - self._budget.free - self._taken
-        if more <= 0:
-            return True
-        if self._budget.taken + more > self._budget.most:
+        if not self.could_reach(size):
             return False
+        more = max(0, self._more(size))
         self._budget.taken += more
         self._taken += more
         return True
+
+    def could_reach(self, size: int) -> bool:
+        """Whether there is room now for a body of `size` bytes. Takes nothing."""
+        more = self._more(size)
+        return more <= 0 or self._budget.taken + more <= self._budget.most
+
+    def _more(self, size: int) -> int:
+        return size - self._budget.free - self._taken
 
     def give_back(self) -> None:
         """The body is not in memory any more."""
