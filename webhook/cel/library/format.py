@@ -229,6 +229,8 @@ def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as surrogateescape keeps it
+        return f"\\x{code - 0xDC00:02x}"
     if character.isprintable():
         return character
     if code < 0x80:

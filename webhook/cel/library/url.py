@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv6Address
 from typing import Any
 
 from webhook.cel.equality import register_strict
 from webhook.cel.library.format import go_quoted
+from webhook.cel.library.ip_literal import why_no_ip_literal
 from webhook.cel.library.table import Function, Overload, held_by
 from webhook.cel.types import BOOL, STRING, URL, list_of, map_of
 from webhook.cel.values import EvaluationError, register_type
@@ -25,7 +25,12 @@ _USERINFO = frozenset(_UNRESERVED + ":!$&'()*+,;=%@")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _PORT = re.compile(r"(?::[0-9]*)?")
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
-_ASCII_ESCAPE = re.compile(r"%(?!25)[0-7][0-9a-fA-F]")
+#: What cannot stand in a host, or in the zone behind an address: broken escapes, escapes of what needs none, ASCII signs.
+#: A zone may escape what it may have, and a space, but nothing beyond ASCII.
+_NO_SIGN = "".join(re.escape(chr(code)) for code in range(0x80) if chr(code) not in _HOST | {"%"})
+_BAD_IN_HOST = re.compile(rf"%(?![0-9a-fA-F]{{2}})|%(?!25)[0-7][0-9a-fA-F]|[{_NO_SIGN}]")
+_ZONE_ESCAPES = "|".join(f"{ord(character):02x}" for character in sorted(_HOST | {" ", "%"}))
+_BAD_IN_ZONE = re.compile(rf"%(?!{_ZONE_ESCAPES})|[{_NO_SIGN}]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +117,13 @@ def _check_relative(rest: str, *, via_request: bool) -> None:
 def _check_escapes(text: str) -> None:
     bad = _BAD_ESCAPE.search(text)
     if bad is not None:
-        raise _NoUrlError(f'invalid URL escape "{text[bad.start() : bad.start() + 3]}"')
+        raise _no_escape(text[bad.start() :])
+
+
+def _no_escape(rest: str) -> _NoUrlError:
+    """Three bytes are said, which may end in the middle of a character."""
+    shown = rest.encode("utf-8", "surrogateescape")[:3].decode("utf-8", "surrogateescape")
+    return _NoUrlError(f"invalid URL escape {go_quoted(shown)}")
 
 
 def _authority(scheme: str, authority: str) -> tuple[str | None, str]:
@@ -141,7 +152,7 @@ def _host(scheme: str, host: str) -> str:
 
 def _check_port(port: str) -> None:
     if not _PORT.fullmatch(port):
-        raise _NoUrlError(f'invalid port "{port}" after host')
+        raise _NoUrlError(f"invalid port {go_quoted(port)} after host")
 
 
 def _bracketed(host: str) -> str:
@@ -150,23 +161,20 @@ def _bracketed(host: str) -> str:
         raise _NoUrlError("missing ']' in host")
     _check_port(port)
     plain, zone, zone_name = address.partition("%25")
-    unescaped = _unescaped_host(plain) + (unescape(zone + zone_name) if zone else "")
-    try:
-        IPv6Address(unescaped)
-    except AddressValueError:
-        raise _NoUrlError("invalid host") from None
+    unescaped = _unescaped_host(plain) + _unescaped_host(zone + zone_name, _BAD_IN_ZONE)
+    wrong = why_no_ip_literal(unescaped)
+    if wrong:
+        raise _NoUrlError(wrong)
     return f"[{unescaped}]{port}"
 
 
-def _unescaped_host(host: str) -> str:
-    _check_escapes(host)
-    ascii_escape = _ASCII_ESCAPE.search(host)
-    if ascii_escape is not None:
-        raise _NoUrlError(f'invalid URL escape "{ascii_escape[0]}"')
-    for character in host:
-        if ord(character) < 0x80 and character != "%" and character not in _HOST:
-            raise _NoUrlError(f'invalid character "{character}" in host name')
-    return unescape(host)
+def _unescaped_host(host: str, bad_in_it: re.Pattern[str] = _BAD_IN_HOST) -> str:
+    bad = bad_in_it.search(host)
+    if bad is None:
+        return unescape(host)
+    if bad[0].startswith("%"):
+        raise _no_escape(host[bad.start() :])
+    raise _NoUrlError(f"invalid character {go_quoted(bad[0])} in host name")
 
 
 def unescape(text: str, *, plus: bool = False) -> str:
