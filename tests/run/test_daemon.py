@@ -112,6 +112,21 @@ async def test_the_beginning_waits_only_for_a_while(tmp_path: Path, mount: Mount
     running.cancel()
 
 
+async def test_a_certificate_folder_that_hangs_from_the_beginning_is_told_as_that(
+    tmp_path: Path, mount: Mount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certificate, "_BEGIN_SECONDS", 0.0)
+    found = served(tmp_path, mount, monkeypatch)
+    mount.open.clear()
+    await found.begin()
+    mount.now += timedelta(seconds=42)
+    silent = f"{tmp_path} has not answered for 42 seconds: there is no certificate to serve yet"
+    assert list(found.conditions()) == [
+        Condition(name="certificate-readable", state="degraded", detail=silent),
+        Condition(name="certificate", state="failed", detail="not loaded yet"),
+    ]
+
+
 def numbers(folder: Path, mount: Mount, load: Callable[[Path], Loaded[int]]) -> Reloaded[int]:
     events = EventLog(io.BytesIO(), mount.clock)
     return Reloaded("policies", folder, load, recorder=ListRecorder(), events=events, clock=mount.clock)

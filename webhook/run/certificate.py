@@ -63,7 +63,7 @@ class ServedCertificate:
         `certificate-readable`: when it can be looked at neither with success nor with an error.
         """
         if silence := self._beside.silence():
-            detail = f"{self._where} has not answered for {silence:.0f} seconds: what is served is what was read before"
+            detail = f"{self._where} has not answered for {silence:.0f} seconds: {self._kept()}"
             yield Condition(name="certificate-readable", state="degraded", detail=detail)
         facts, refusal = self._reloader.facts, self._reloader.refusal
         if facts is None:
@@ -73,6 +73,11 @@ class ServedCertificate:
         if refusal:
             detail = f"the newest pair is not served: {refusal}"
             yield Condition(name="certificate-newest", state="degraded", detail=detail)
+
+    def _kept(self) -> str:
+        return (
+            "there is no certificate to serve yet" if self._reloader.facts is None else "what is served is what was read before"
+        )
 
     def _validity(self, facts: Facts) -> Condition:
         now, end = self._clock(), f"{facts.not_after:%Y-%m-%dT%H:%M:%SZ}"
