@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.rulekit.selectors.terms import conjuncts, on_one_line, starts_of_terms
+from webhook.rulekit.selectors.terms import conjuncts, on_one_line, starts_of_terms, texts_in
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,11 @@ from webhook.rulekit.selectors.terms import conjuncts, on_one_line, starts_of_te
         (r'a == "\" && " && b', (r'a == "\" && "', "b")),
         ("a == 'x\" && ' && b", ("a == 'x\" && '", "b")),
         ('a.?b.orValue("") == "x" && c[?"d"].hasValue()', ('a.?b.orValue("") == "x"', 'c[?"d"].hasValue()')),
+        (r'a == r"\" || b == "c" && d', (r'a == r"\" || b == "c" && d',)),
+        (r'a == r"\" && b == "c" && d', (r'a == r"\"', 'b == "c"', "d")),
+        (r"a == R'\' && b == bR'\' && d", (r"a == R'\'", r"b == bR'\'", "d")),
+        (r'a == r"""\""" && b == "c"', (r'a == r"""\"""', 'b == "c"')),
+        (r'a == """\""" && " """ && b', (r'a == """\""" && " """', "b")),
         # What is not cut.
         ("a ? b && c : d", ("a ? b && c : d",)),
         ("a && b // && c", ("a && b // && c",)),
@@ -75,3 +80,8 @@ def test_what_is_long_or_deep_is_not_cut() -> None:
 )
 def test_one_line(text: str, expected: str) -> None:
     assert on_one_line(text) == expected
+
+
+def test_texts() -> None:
+    text = r"""a == "x" && b == r'y' && c == r"\" && d == "\"" && e in ['z', '"']"""
+    assert list(texts_in(text)) == ["x", "y", "z", '"']

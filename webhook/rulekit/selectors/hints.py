@@ -19,6 +19,7 @@ from webhook.rulekit.selectors.mistaken_types import type_remedy
 from webhook.rulekit.selectors.names import Names, names_of
 from webhook.rulekit.selectors.paths import path_of, presence_of
 from webhook.rulekit.selectors.steps import Steps
+from webhook.rulekit.selectors.terms import texts_in
 
 IS_CAPACITY: Final = "attribute-is-capacity"
 ACCESSOR: Final = "cel-accessor-suffix"
@@ -220,15 +221,11 @@ def version_as_text(selector: Selector, device: Device, steps: Steps) -> Fault |
 
 def _texts_for(selector: Selector, held: Attribute) -> list[str]:
     """Texts that might stand in the place of a version: its own, and what the selector mentions."""
-    mentioned = (double or single for double, single in _TEXT.findall(selector.text))
-    return list(dict.fromkeys([str(held.value), *mentioned]))[:16]
+    return list(dict.fromkeys([str(held.value), *texts_in(selector.text)]))[:16]
 
 
 def _with_text(device: Device, name: str, text: str) -> Device:
     return replace(device, attributes={**device.attributes, name: Attribute("string", text)})
-
-
-_TEXT = re.compile(r"\"([^\"\\]*)\"|'([^'\\]*)'")
 
 
 def _comparison(expression: str, read: Reference) -> str:

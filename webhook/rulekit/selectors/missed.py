@@ -23,7 +23,7 @@ from webhook.rulekit.selectors.guards import kind_of
 from webhook.rulekit.selectors.names import names_among
 from webhook.rulekit.selectors.paths import Kind, path_of, quoted, spellings_of
 from webhook.rulekit.selectors.steps import Steps
-from webhook.rulekit.selectors.terms import conjuncts, on_one_line
+from webhook.rulekit.selectors.terms import conjuncts, on_one_line, texts_in
 from webhook.rulekit.selectors.values import devices_in, values_of
 
 #: Terms of an alternative that are tried by themselves, and the steps of each on all devices.
@@ -33,7 +33,6 @@ _STEPS_OF_A_TERM: Final = 50_000
 _LISTED_NUMBERS: Final = 4
 #: Texts of a term that are compared with what is there, and their characters: a value has 64 at most.
 _MOST_TEXTS, _LONGEST_TEXT = 8, 128
-_TEXT: Final = re.compile(r"\"([^\"\\]*)\"|'([^'\\]*)'")
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
 
 
@@ -54,8 +53,9 @@ class _Asked:
     def literals(self) -> list[str]:
         """The texts that what is read is compared with."""
         without = spellings_of(kind_of(self.read), self.read.domain, self.read.name).sub("", self.term)
-        found = (double or single for double, single in _TEXT.findall(without))
-        texts = [text for text in dict.fromkeys(found) if text and text != self.read.name and len(text) <= _LONGEST_TEXT]
+        texts = [
+            text for text in dict.fromkeys(texts_in(without)) if text and text != self.read.name and len(text) <= _LONGEST_TEXT
+        ]
         return texts[:_MOST_TEXTS]
 
 

@@ -10,10 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+#: In a raw text a \ is a sign like any other.
 _TOKEN: Final = re.compile(
-    r"""(?P<text>[bBrR]{0,2}(?:\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))"""
+    r"""(?P<raw>[bB]?[rR](?:\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|"[^"\n]*"|'[^'\n]*'))"""
+    r"""|(?P<text>[bB]?(?:\"{3}(?:[^\\]|\\[\s\S])*?\"{3}|'{3}(?:[^\\]|\\[\s\S])*?'{3}"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))"""
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>&&|\|\||//|\.\?|\[\s*\?|[^\s])"
 )
+_QUOTED: Final = re.compile(r"""[bBrR]{0,2}(\"{3}|'{3}|"|')([^\\]*)\1""")
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _JOINS: Final = frozenset({"&&", "||"})
 #: Characters of a text that is cut, and how deep: people write shorter ones, and nobody is to wait for others.
@@ -57,12 +61,21 @@ def starts_of_terms(text: str, places: Sequence[int]) -> tuple[int, ...] | None:
     return tuple(dict.fromkeys(found))
 
 
+def texts_in(text: str) -> Iterator[str]:
+    """What stands in quotes in a selector, as its author wrote it; nothing that has a \\ in it."""
+    for match in _TOKEN.finditer(text[:_LONGEST]):
+        written = match["raw"] or match["text"]
+        found = _QUOTED.fullmatch(written) if written else None
+        if found is not None:
+            yield found[2]
+
+
 def _tokens(text: str) -> list[_Token] | None:
     if len(text) > _LONGEST:
         return None
     found = []
     for match in _TOKEN.finditer(text):
-        sign = "" if match["text"] else match["word"] or match["sign"].replace(" ", "")
+        sign = "" if match["raw"] or match["text"] else match["word"] or match["sign"].replace(" ", "")
         if sign in ("//", "?", ":"):
             return None
         found.append(_Token("[" if sign.startswith("[") else sign, match.start(), match.end(), bool(match["word"])))
