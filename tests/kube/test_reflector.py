@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import pytest
@@ -59,9 +60,16 @@ class Seen:
         raise AssertionError(fault)
 
 
+class Refused(Seen):
+    """Who takes refusals, too."""
+
+    def refused(self, source: Source, fault: ApiError) -> None:
+        pass
+
+
 def reflector(client: Client, patience: Patience, seen: Seen, *, source: Source = NODES) -> Reflector:
     timing = Timing(first_pause=0.5, longest_pause=10.0, longest_asked=60.0)
-    return Reflector(client=client, source=source, sink=seen, clock=real_now, timing=timing, _stop=patience)
+    return Reflector(client=client, source=source, sink=seen, clock=real_now, timing=timing, _stop=patience, _wake=patience)
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -71,7 +79,9 @@ def reflector(client: Client, patience: Patience, seen: Seen, *, source: Source 
         ("", 0.25, 0.5),
         ("0", 0.25, 0.5),
         ("7", 7.0, 8.75),
-        ("3600", 60.0, 75.0),
+        ("57", 57.0, 60.0),
+        ("60", 60.0, 60.0),
+        ("3600", 48.0, 60.0),
         ("soon", 0.25, 0.5),
         ("-5", 0.25, 0.5),
         ("Wed, 21 Oct 2026 07:28:00 GMT", 0.25, 0.5),
@@ -86,6 +96,38 @@ def test_the_pause_is_as_long_as_the_server_asks_for(
     reflector(client, patience, Seen()).run()
     [waited] = patience.waited
     assert least <= waited <= most
+
+
+@pytest.mark.parametrize(("chance", "waited"), [(0.0, [57.0, 60.0, 48.0]), (1.0, [60.0, 60.0, 60.0])])
+def test_jitter_does_not_make_it_longer_than_a_minute(
+    monkeypatch: pytest.MonkeyPatch, client: Client, chance: float, waited: list[float]
+) -> None:
+    monkeypatch.setattr(Random, "uniform", lambda self, least, most: least + chance * (most - least))
+    patience = Patience(3)
+    found = reflector(client, patience, Seen())
+    for asked in (57.0, 60.0, 3600.0):
+        found._broken("overloaded", forget=False, asked=asked)
+    assert patience.waited == waited
+
+
+@pytest.mark.parametrize("status", [403, 503])
+def test_who_pauses_lists_again_at_once_when_asked_to(
+    server: ApiServer, client: Client, until: Callable[[Callable[[], object]], None], status: int
+) -> None:
+    server.refusing["nodes"], server.retry_after = status, "3600"
+    seen = Refused()
+    timing = Timing(first_pause=60.0, longest_pause=60.0, refused_pause=60.0)
+    found = Reflector(client=client, source=NODES, sink=seen, clock=real_now, timing=timing)
+    thread = threading.Thread(target=found.run, daemon=True)
+    thread.start()
+    until(lambda: found.progress.errors == 1 and found.progress.detail)
+    del server.refusing["nodes"]
+    found.list_again()
+    until(lambda: seen.lists)
+    found.stop()
+    server.cut()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_a_long_pause_of_its_own_is_not_shortened(server: ApiServer, client: Client) -> None:

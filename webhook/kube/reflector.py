@@ -112,6 +112,8 @@ class Reflector:
     ignoring: Callable[[Source, str], None] = lambda source, what: None
     read: Callable[[Json], Kept] | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
+    #: Ends a pause.
+    _wake: threading.Event = field(default_factory=threading.Event)
     _version: str = ""
     _failures: int = 0
     _refusals: int = 0
@@ -124,12 +126,14 @@ class Reflector:
     def stop(self) -> None:
         """Ask the thread to end, from another one."""
         self._stop.set()
+        self._wake.set()
         if self._stream is not None:
             self._stream.close()
 
     def list_again(self) -> None:
-        """Ask the thread to list anew, from another one."""
+        """Ask the thread to list anew, from another one. It does so at once, also when it pauses."""
         self._anew = True
+        self._wake.set()
         if self._stream is not None:
             self._stream.close()
 
@@ -167,7 +171,7 @@ class Reflector:
         if self._refusals > _REFUSALS_BELIEVED or not self.progress.lists:
             self._version = ""
             self.sink.refused(self.source, fault)
-        self._stop.wait(min(self.timing.refused_pause, self.timing.first_pause * 2.0 ** min(self._refusals, 10)))
+        self._pause(min(self.timing.refused_pause, self.timing.first_pause * 2.0 ** min(self._refusals, 10)))
 
     def _forgotten(self) -> None:
         """The server has no way to go on from where we were: a live answer, so all is listed at once, if it helps."""
@@ -180,7 +184,7 @@ class Reflector:
         self.progress.errors += 1
         self._reported = why
         self.report(self.source, why)
-        self._stop.wait(self.timing.first_pause * _CHANCE.random())
+        self._pause(self.timing.first_pause * _CHANCE.random())
 
     def _broken(self, why: str, *, forget: bool, asked: float = 0.0) -> None:
         if self._stop.is_set() or self._anew:
@@ -196,7 +200,12 @@ class Reflector:
         # What merely broke off is taken up at once; the jitter keeps a fleet of replicas from coming back in step.
         longest = min(self.timing.longest_pause, self.timing.first_pause * 2.0 ** min(self._failures - 1, 10))
         own = longest * _CHANCE.uniform(0.5, 1.0)
-        self._stop.wait(max(own, min(asked, self.timing.longest_asked) * _CHANCE.uniform(1.0, 1.25)))
+        self._pause(max(own, _as_asked(asked, self.timing.longest_asked)))
+
+    def _pause(self, seconds: float) -> None:
+        self._wake.wait(seconds)
+        if not self._stop.is_set():
+            self._wake.clear()
 
     def _list(self) -> None:
         self.progress.state, self.progress.detail, self.progress.count = "listing", "", 0
@@ -298,3 +307,10 @@ class Reflector:
     def _seen_until(self, instant: datetime) -> None:
         # Also when the clock was put back: an instant that is still to come would let facts look new until then.
         self.progress.heard = instant
+
+
+def _as_asked(seconds: float, longest: float) -> float:
+    """At least as long as the server asks for, but not longer than the longest, with jitter as far as there is room."""
+    if seconds > longest:
+        return longest * _CHANCE.uniform(0.8, 1.0)
+    return min(longest, seconds * _CHANCE.uniform(1.0, 1.25))
