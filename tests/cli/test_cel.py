@@ -216,6 +216,15 @@ def test_json(run: Any, write: Callable[..., str]) -> None:
     assert yaml.safe_load(run("cel", MEMORY, *BASE, "-o", "yaml").stdout) == body
 
 
+@pytest.mark.parametrize("arguments", [("device.memory",), ()])
+def test_hints_are_for_lines(run: Any, arguments: tuple[str, ...]) -> None:
+    found = run("cel", "--hints", *arguments)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == (
+        "error: --hints goes with --jsonl only: without it every error is shown with what would help, leave --hints out\n"
+    )
+
+
 def test_no_expression(run: Any) -> None:
     found = run("cel", *BASE)
     assert found.exit_code == 2

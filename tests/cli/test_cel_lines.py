@@ -216,3 +216,8 @@ def test_a_broken_line_is_answered_in_its_place(run: Any) -> None:
 
 def test_text_without_end_is_refused_unread() -> None:
     assert asked("!" * 20_000 + "true")["compile"] == "expression too long: 20004 bytes, the limit is 10240"
+
+
+def test_a_line_that_is_no_question_has_no_hints(run: Any) -> None:
+    found = json.loads(run("cel", "--jsonl", "--hints", stdin='{"id": 2, "expression": 3}\n').stdout)
+    assert found == {"id": 2, "error": "expression must be a string"}

@@ -63,6 +63,10 @@ def command(
             raise InputError("--jsonl reads its expressions from the standard input: leave the one on the command line out")
         _answer_lines(read_cluster(source).fleet.server if source.named else server_of(source), hints=hints)
         ctx.exit(OK)
+    if hints:
+        raise InputError(
+            "--hints goes with --jsonl only: without it every error is shown with what would help, leave --hints out"
+        )
     if expression is None:
         raise InputError("there is no expression: fallgate cel 'device.driver == \"gpu.nvidia.com\"' --fleet DIR")
     fleet = read_cluster(source).fleet
