@@ -20,6 +20,7 @@ from webhook.kube.health import Health
 from webhook.kube.kinds import Kind
 from webhook.kube.reading import Kept, key_of
 from webhook.kube.reflector import USUAL, Progress, Reflector, Timing
+from webhook.kube.said import said_in
 from webhook.model.finding import Mode
 from webhook.model.tolerant import Json, mapping, string_map
 from webhook.rulekit.policies import ModeCap
@@ -89,14 +90,15 @@ class CapWatch:
         self._fault = ""
         kind = Kind(group="", kind="ConfigMap", part="caps", query={"fieldSelector": f"metadata.name={name}"})
         source = Source(kind=kind, api_version="v1", path=f"/api/v1/namespaces/{namespace}/configmaps")
+        said = said_in(events)
         self._reflector = Reflector(
             client=client,
             source=source,
             sink=self,
             clock=clock,
             timing=timing,
-            report=self._report,
-            ignoring=self._ignoring,
+            report=said.report,
+            ignoring=said.ignoring,
             read=_read,
         )
 
@@ -162,15 +164,6 @@ class CapWatch:
             self._events.error("cap cannot be watched", configmap=self.place, why=str(fault))
         self._fault = str(fault)
         self._known = True
-
-    def _report(self, source: Source, what: str) -> None:
-        if what:
-            self._events.warning("watch broken", kind=source.name, why=what)
-        else:
-            self._events.info("watch up again", kind=source.name)
-
-    def _ignoring(self, source: Source, what: str) -> None:
-        self._events.warning("not taken", kind=source.name, why=what)
 
     def _take(self, data: Json | None) -> None:
         cap = Cap() if data is None else read_cap(self._name, data)

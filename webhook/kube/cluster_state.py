@@ -25,6 +25,7 @@ from webhook.kube.kinds import FEATURES, Kind, kinds_read
 from webhook.kube.memory import Settling
 from webhook.kube.reading import Kept
 from webhook.kube.reflector import USUAL, Progress, Reflector, Timing
+from webhook.kube.said import said_in
 from webhook.model.server_version import Server
 from webhook.model.workload_kinds import WorkloadKind
 from webhook.telemetry import EventLog
@@ -91,6 +92,7 @@ class ClusterState:
         self.served: Served | None = None
         self.fault = ""
         self._events = events
+        self._said = said_in(events)
         self._clock = clock
         self._workloads = workloads
         self._stop = threading.Event()
@@ -200,22 +202,13 @@ class ClusterState:
             sink=self,
             clock=self._clock,
             timing=self.settings.timing,
-            report=self._report,
-            ignoring=self._ignoring,
+            report=self._said.report,
+            ignoring=self._said.ignoring,
         )
         self._reflectors[source.name] = reflector
         if self._stop.is_set():
             return
         self._begin(source.name, reflector.run)
-
-    def _report(self, source: Source, what: str) -> None:
-        if what:
-            self._events.warning("watch broken", kind=source.name, why=what)
-        else:
-            self._events.info("watch up again", kind=source.name)
-
-    def _ignoring(self, source: Source, what: str) -> None:
-        self._events.warning("not taken", kind=source.name, why=what)
 
     # What reflectors see
 
