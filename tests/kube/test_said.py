@@ -20,6 +20,6 @@ def test_what_breaks_is_mended_or_is_not_taken(log: io.BytesIO, events: EventLog
     lines = [line.split(" ", 1)[1] for line in log.getvalue().decode().splitlines()]
     assert lines == [
         "warning watch broken: kind Node, 503: overloaded",
-        "info watch up again: kind Node",
+        "info    watch up again: kind Node",
         "warning not taken: kind Node, an object of a list has no name",
     ]
