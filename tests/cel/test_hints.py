@@ -32,7 +32,8 @@ HINTS = [
     ),
     (
         'device.capacity["d"].memory > 40',
-        'a capacity is a quantity: write device.capacity["d"].memory.compareTo(quantity("40")) > 0',
+        'a capacity is a quantity, and 40 has no unit (with one: quantity("40Gi")):'
+        ' write device.capacity["d"].memory.compareTo(quantity("40")) > 0',
     ),
     (
         '"40Gi" <= device.capacity["d"].memory',
@@ -91,7 +92,7 @@ HINTS = [
     ("device.driver.len() == 1", "write size()"),
     ('device.attributes["d"].x == "a" "b"', "put a comma or an operator between the two"),
     ('device.attributes["d"].n > "5" && 1', "&&, || and ?: take true or false: compare the value with something"),
-    ('device.attributes["d/x"] == 1', 'the first index is the domain, not the name: write device.attributes["d"].x'),
+    ('device.attributes["d/x"] == 1', 'the first index is the domain, not the name: write device.attributes["d"].x == 1'),
     ("device.attributes.d/x == 1", 'a name with / in it needs brackets and quotes, as in ["a/b"]'),
     ('device.attributes["d"].x-y == 1', 'a name with - in it needs brackets and quotes, as in ["a-b"]'),
     ("device.attributes['d'].x == 'a", "the text has no closing quote: end it with ', or take this one away"),
@@ -152,8 +153,88 @@ HINTS = [
     ('device.driver == "a" "', 'this " has no partner: put the text before it in quotes, or take it away'),
     ('device.driver == "\\d"', "a \\ in a text is written \\\\"),
     ('device.attributes["d"].x ==', ""),
+    (
+        'quantity("40Gi").compareTo(device.capacity.memory) == 0',
+        'what comes first is the domain, not the name: write device.capacity["<driver>"].memory',
+    ),
+    (
+        'quantity("40Gi").startsWith("4")',
+        'a capacity is a quantity, not a text: compare it, as in x.compareTo(quantity("40Gi")) >= 0',
+    ),
+    (
+        'device.capacity["d"].memory.compareTo(true) == 0',
+        'a quantity is compared with another one, as in x.compareTo(quantity("40Gi")) >= 0',
+    ),
+    (
+        'quantity("40Gi").value == 1',
+        'a capacity stands for its amount: compare it, as in x.compareTo(quantity("40Gi")) >= 0',
+    ),
+    ('quantity("40Gi")', 'it has to say true or false: compare it, as in x.compareTo(quantity("40Gi")) >= 0'),
+    (
+        'device.capacity["d"].memory',
+        'it has to say true or false: compare it, as in device.capacity["d"].memory.compareTo(quantity("40Gi")) >= 0',
+    ),
+    (
+        'device.capacity["d.io"] == "40Gi"',
+        'device.capacity["d.io"] is a whole domain: say what of it, as in device.capacity["d.io"].memory'
+        '.compareTo(quantity("40Gi")) == 0',
+    ),
+    (
+        'has(device.attributes["gpu.example.com/model"])',
+        'the domain and the name are two keys: write has(device.attributes["gpu.example.com"].model)',
+    ),
     ("device.nope.more == 1", 'write device.attributes["<driver>"].nope, or device.capacity["<driver>"].nope for an amount'),
 ]
+
+
+FIRST, NAMED = "what comes first is the domain, not the name", 'device.capacity["<driver>"].memory'
+INDEX = "the first index is the domain, not the name"
+
+#: A comparison, what is said, and what is offered in the place of all of it.
+WHOLE = [
+    # A name where the domain is wanted.
+    ('device.capacity.memory == quantity("40Gi")', FIRST, f'{NAMED}.compareTo(quantity("40Gi")) == 0'),
+    ('device.capacity.memory >= quantity("40Gi")', FIRST, f'{NAMED}.compareTo(quantity("40Gi")) >= 0'),
+    ('quantity("40Gi") < device.capacity.memory', FIRST, f'{NAMED}.compareTo(quantity("40Gi")) > 0'),
+    ('device.capacity["memory"] != quantity("40Gi")', INDEX, f'{NAMED}.compareTo(quantity("40Gi")) != 0'),
+    (
+        'device.capacity["d.io/memory"] == quantity("40Gi")',
+        INDEX,
+        'device.capacity["d.io"].memory.compareTo(quantity("40Gi")) == 0',
+    ),
+    (
+        'device.capacity["d.io/mem-ory"] == quantity("40Gi")',
+        INDEX,
+        'device.capacity["d.io"]["mem-ory"].compareTo(quantity("40Gi")) == 0',
+    ),
+    ('device.capacity.memory >= "40Gi"', FIRST, f'{NAMED}.compareTo(quantity("40Gi")) >= 0'),
+    (
+        "40 < device.capacity.memory",
+        f'{FIRST}, and 40 has no unit (with one: quantity("40Gi"))',
+        f'{NAMED}.compareTo(quantity("40")) > 0',
+    ),
+    ("device.capacity.memory > 42949672960", FIRST, f'{NAMED}.compareTo(quantity("42949672960")) > 0'),
+    (
+        'device.capacity.memory > device.capacity["d.io"].cache',
+        FIRST,
+        f'{NAMED}.compareTo(device.capacity["d.io"].cache) > 0',
+    ),
+    ("device.capacity.memory > device.capacity.cache", FIRST, f'{NAMED}.compareTo(device.capacity["<driver>"].cache) > 0'),
+    (
+        'semver("1.2.3") == device.attributes.version',
+        FIRST,
+        'device.attributes["<driver>"].version.compareTo(semver("1.2.3")) == 0',
+    ),
+    ("device.attributes.index >= 3", FIRST, 'device.attributes["<driver>"].index >= 3'),
+]
+
+
+@pytest.mark.parametrize(("text", "what", "offered"), WHOLE, ids=[text for text, _, _ in WHOLE])
+def test_a_whole_comparison_is_offered(text: str, what: str, offered: str) -> None:
+    problems = compile_selector(text)
+    assert not isinstance(problems, Selector)
+    assert [problem.hint for problem in problems] == [f"{what}: write {offered}"]
+    assert isinstance(compile_selector(offered), Selector)
 
 
 @pytest.mark.parametrize(("text", "hint"), HINTS, ids=[text for text, _ in HINTS])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -18,6 +19,8 @@ _COMPARISONS: Final = {f"_{operator}_": operator for operator in _FLIPPED}
 _COMPARING: Final = frozenset({"compareTo", "isGreaterThan", "isLessThan"})
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 _CONSTRUCTORS: Final = ((QUANTITY, "quantity", "a capacity is a quantity"), (SEMVER, "semver", "this is a version"))
+#: A bare number below is hardly meant for an amount of bytes.
+_SMALL: Final = 10_000
 #: For what cannot be one.
 _EXAMPLES: Final = {"quantity": 'quantity("40Gi")', "semver": 'semver("1.2.3")'}
 #: What other languages, or newer servers, call it.
@@ -59,6 +62,10 @@ UNREADABLE: Final = {
     "timestamp": 'write a time as in timestamp("2027-01-31T12:00:00Z")',
 }
 _BY_NAME: Final = re.compile(r"[^./]+")
+#: What the devices' maps hold, with a name that stands for any.
+_WHOLE: Final = {"device.attributes": "model", "device.capacity": "memory"}
+#: A name that can stand behind a dot.
+_PLAIN: Final = re.compile(r"(?!(?:true|false|null|in)$)[A-Za-z_][A-Za-z0-9_]*")
 
 
 def for_function(name: str) -> str:
@@ -78,14 +85,18 @@ def for_call(node: Call, function: Function, types: Sequence[Type], *, member: b
     if node.function == "@in":
         return _IN_TEXT if types[1] == STRING else ""
     return (
-        _domain(nodes[0], types[0] if types else None)
+        _domain(nodes, types)
         or _receiver(node, function, nodes, member=member)
         or _argument(node, nodes, types)
-        or _on_quantity(nodes, types)
+        or _on_quantity(node, nodes, types)
     )
 
 
 def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    """`operator` stands between the first node and the second."""
+    by_name = _by_name_compared(operator, nodes, types) or _by_name_compared(_FLIPPED[operator], nodes[::-1], types[::-1])
+    if by_name:
+        return by_name
     for type_, constructor, what in _CONSTRUCTORS:
         if type_ in types:
             first = types[0] == type_
@@ -93,13 +104,50 @@ def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> 
             if type_ == QUANTITY and (mistaken := _mistaken(value, other, _FLIPPED[operator] if first else operator)):
                 return mistaken
             against = _constructed(constructor, other, types[1] if first else types[0])
+            what += _without_unit(other) if type_ == QUANTITY else ""
             return f"{what}: write {_shown(value)}.compareTo({against}) {operator if first else _FLIPPED[operator]} 0"
-    by_name = _domain(nodes[0], types[0]) or _domain(nodes[1], types[1])
-    if by_name or any(map(is_dyn, types)) or any(type_.kind is Kind.ERROR for type_ in types):
-        return by_name
+    if any(map(is_dyn, types)) or any(type_.kind is Kind.ERROR for type_ in types):
+        return ""
     if all(type_ in _NUMBERS for type_ in types):
         return f"both sides need one type: write {format_type(types[0])}({_shown(nodes[1])})"
     return f"compare values of one type: {format_type(types[0])} and {format_type(types[1])} are never equal"
+
+
+def _by_name_compared(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    """`device.capacity.memory == quantity("40Gi")`: the whole comparison where it is another one with the domain in it."""
+    placed = _placed(nodes[0], types[0])
+    if placed is None:
+        return ""
+    lead, path = placed
+    other, type_ = nodes[1], types[1]
+    of_amount = path.startswith(_CAPACITY)
+    second = _placed(other, type_)
+    if second is not None:
+        return f"{lead} {path}.compareTo({second[1]}) {operator} 0" if of_amount else f"{lead} {path}"
+    if spelt(other) and type_ in (QUANTITY, SEMVER):
+        return f"{lead} {path}.compareTo({spelt(other)}) {operator} 0"
+    if not isinstance(other, Literal) or not (type_ in _NUMBERS or _is_amount(other)):
+        return f"{lead} {path}"
+    if of_amount:
+        return f"{_noted(lead, _without_unit(other))} {path}.compareTo({_constructed('quantity', other, type_)}) {operator} 0"
+    return f"{lead} {path} {operator} {spelt(other)}" if type_ in _NUMBERS else f"{lead} {path}"
+
+
+def _noted(lead: str, note: str) -> str:
+    what, colon, verb = lead.rpartition(":")
+    return f"{what}{note}{colon}{verb}"
+
+
+def _without_unit(node: Node) -> str:
+    """A remark on a bare number that is compared with a capacity: it hardly means so many bytes."""
+    value = node.value if isinstance(node, Literal) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _SMALL:
+        return ""
+    return f', and {spelt(node)} has no unit (with one: quantity("{spelt(node)}Gi"))'
+
+
+def _is_amount(node: Literal) -> bool:
+    return type(node.value) is str and _is_quantity(node.value)
 
 
 def _mistaken(quantity: Node, other: Node, operator: str) -> str:
@@ -113,7 +161,7 @@ def _mistaken(quantity: Node, other: Node, operator: str) -> str:
             f"no attribute is a quantity, capacities are: write {attribute.replace(_ATTRIBUTES, _CAPACITY, 1)}"
             f".compareTo({_shown(quantity)}) {operator} 0"
         )
-    is_text = isinstance(other, Literal) and type(other.value) is str and not _is_quantity(other.value)
+    is_text = isinstance(other, Literal) and type(other.value) is str and not _is_amount(other)
     if is_text and capacity.startswith(_CAPACITY):
         return (
             f"a capacity is a quantity, never a text such as {attribute}: write {capacity.replace(_CAPACITY, _ATTRIBUTES, 1)}"
@@ -129,21 +177,33 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-def _domain(node: Node, type_: Type | None) -> str:
-    """`device.capacity["memory"]`, `device.capacity.memory`: a name where the domain is wanted."""
-    if type_ is None or type_.kind is not Kind.MAP:
-        return ""
-    if isinstance(node, Select) and spelt(node.operand) in ("device.attributes", "device.capacity"):
-        return f'what comes first is the domain, not the name: write {spelt(node.operand)}["<driver>"].{node.field}'
+def _domain(nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    """`device.capacity["memory"].compareTo(...)`: the first that has a name where the domain is wanted."""
+    return next((" ".join(placed) for node, type_ in zip(nodes, types, strict=False) if (placed := _placed(node, type_))), "")
+
+
+def _placed(node: Node, type_: Type) -> tuple[str, str] | None:
+    """`device.capacity["memory"]`, `device.capacity.memory`: what is wrong, and what to write in its place."""
+    if type_.kind is not Kind.MAP:
+        return None
+    if isinstance(node, Select) and spelt(node.operand) in _WHOLE:
+        what = "what comes first is the domain, not the name: write"
+        return what, f'{spelt(node.operand)}["<driver>"].{node.field}'
     if not isinstance(node, Call) or node.function != "_[_]":
-        return ""
+        return None
     (whole, key), name = node.args, spelt(node.args[0])
-    if name not in ("device.attributes", "device.capacity") or not isinstance(key, Literal) or type(key.value) is not str:
-        return ""
+    if name not in _WHOLE or not isinstance(key, Literal) or type(key.value) is not str:
+        return None
     domain, _, bare = key.value.rpartition("/")
     if not domain and _BY_NAME.fullmatch(bare) is None:
-        return f'{spelt(whole)}["{bare}"] is a whole domain: say what of it, as in {name}["{bare}"].model'
-    return f'the first index is the domain, not the name: write {name}["{domain or "<driver>"}"].{bare}'
+        named = f'{spelt(whole)}["{bare}"]'
+        return f"{named} is a whole domain: say what of it, as in", f"{named}.{_WHOLE[name]}"
+    return "the first index is the domain, not the name: write", _path_behind(f'{name}["{domain or "<driver>"}"]', bare)
+
+
+def _path_behind(domain: str, name: str) -> str:
+    """What is called `name` in a domain, both as a selector writes them."""
+    return f"{domain}.{name}" if _PLAIN.fullmatch(name) else f"{domain}[{json.dumps(name, ensure_ascii=False)}]"
 
 
 def _receiver(node: Call, function: Function, nodes: Sequence[Node], *, member: bool) -> str:
@@ -170,11 +230,21 @@ def _argument(node: Call, nodes: Sequence[Node], types: Sequence[Type]) -> str:
     return f"compare a version with {versions}, a capacity with {amounts}" if is_dyn(types[0]) else ""
 
 
-def _on_quantity(nodes: Sequence[Node], types: Sequence[Type]) -> str:
-    """`memory.startsWith("4")`"""
+def _on_quantity(node: Call, nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    """`memory.startsWith("4")`, `memory.compareTo(true)`"""
     if not types or types[0] != QUANTITY:
         return ""
-    return f'a capacity is a quantity, not a text: write {_shown(nodes[0])}.compareTo(quantity("40Gi")) >= 0'
+    if node.function in _COMPARING:
+        return 'a quantity is compared with another one, as in x.compareTo(quantity("40Gi")) >= 0'
+    return f"a capacity is a quantity, not a text: {_compared_amount(nodes[0])}"
+
+
+def _compared_amount(node: Node) -> str:
+    """Only what a device has is worth comparing: of constants the answer is always the same."""
+    path = spelt(node)
+    if not path.startswith(_CAPACITY):
+        return 'compare it, as in x.compareTo(quantity("40Gi")) >= 0'
+    return f'write {path}.compareTo(quantity("40Gi")) >= 0'
 
 
 def _constructed(constructor: str, node: Node, type_: Type) -> str:
@@ -192,7 +262,7 @@ def _shown(node: Node) -> str:
 def for_selection(operand: Node, target: Type, name: str) -> str:
     """For a field that its operand's type does not have."""
     if target == QUANTITY and name == "value":
-        return f'a capacity stands for its amount: write {_shown(operand)}.compareTo(quantity("40Gi")) >= 0'
+        return f"a capacity stands for its amount: {_compared_amount(operand)}"
     if isinstance(operand, Ident) and operand.name == "device" and target.kind is Kind.STRUCT:
         return f'write device.attributes["<driver>"].{name}, or device.capacity["<driver>"].{name} for an amount'
     return ""
@@ -203,7 +273,12 @@ def for_has(argument: Node) -> str:
     if isinstance(argument, Call) and argument.function == "_[_]":
         container, key = argument.args
         of = spelt(container)
-        if of in ("device.attributes", "device.capacity"):
+        if of in _WHOLE:
+            domain, slash, name = (
+                key.value.rpartition("/") if isinstance(key, Literal) and type(key.value) is str else ("", "", "")
+            )
+            if slash and _PLAIN.fullmatch(name):
+                return f'the domain and the name are two keys: write has({of}["{domain}"].{name})'
             return f"it takes a name behind a dot: write {_shown(key)} in {of}"
         if isinstance(key, Literal) and type(key.value) is str and key.value.isidentifier():
             return f"it takes a name behind a dot: write has({_shown(container)}.{key.value})"
@@ -213,6 +288,8 @@ def for_has(argument: Node) -> str:
 
 def for_result(node: Node, type_: Type) -> str:
     """For an expression whose result is not true or false."""
+    if type_ == QUANTITY and not spelt(node).startswith(_CAPACITY):
+        return f"it has to say true or false: {_compared_amount(node)}"
     example = {STRING: '== "..."', QUANTITY: '.compareTo(quantity("40Gi")) >= 0'}.get(type_)
     if example is None:
         return "it has to say true or false: compare the value with something" if type_ != BOOL else ""

@@ -43,6 +43,10 @@ def _text(node: Node, room: int) -> str:
 def _call(node: Call, room: int) -> str:
     if node.function == "_[_]":
         return f"{_text(node.args[0], room)}[{_text(node.args[1], room)}]"
+    if node.function == "_?._" and isinstance(field := node.args[1], Literal):
+        return f"{_text(node.args[0], room)}.?{field.value}"
+    if node.function == "_[?_]":
+        return f"{_text(node.args[0], room)}[?{_text(node.args[1], room)}]"
     if not node.function.replace(".", "").isalpha():
         raise _TooMuchError
     target = f"{_text(node.target, room)}." if node.target is not None else ""
