@@ -120,11 +120,43 @@ def test_one_that_may_not_be_seen_is_no_reason_not_to_serve(server: ApiServer, c
             name="cap",
             state="degraded",
             detail="ConfigMap guard/fallgate-cap cannot be watched: GET /api/v1/namespaces/guard/configmaps: 403: "
-            "configmaps is refused",
+            "configmaps is refused; no cap",
         )
     ]
     del server.refusing["configmaps"]
     until(lambda: next(cap.health()).state == "ok")
+
+
+@pytest.mark.parametrize(("there", "held"), [(True, "every rule at most audit"), (False, "no cap")])
+def test_what_held_before_still_holds_when_it_may_not_be_seen_any_more(
+    server: ApiServer, client: Client, events: EventLog, until: Until, there: bool, held: str
+) -> None:
+    early = timedelta()
+    cap = CapWatch(client, "guard", "fallgate-cap", events=events, clock=lambda: NOW + early, timing=QUICK)
+    if there:
+        server.put(config_map())
+    started(cap)
+    until(lambda: cap.progress[1].lists and server.watching("configmaps"))
+    before = cap.caps
+    assert bool(before) is there
+    server.refusing["configmaps"] = 403
+    server.cut("configmaps")
+    fault = "GET /api/v1/namespaces/guard/configmaps: 403: configmaps is refused"
+    detail = f"ConfigMap guard/fallgate-cap cannot be watched: {fault}; what held before still holds: {held}"
+    refused = Health(name="cap", state="degraded", detail=detail)
+    until(lambda: [*cap.health()] == [refused])
+    assert cap.caps == before
+
+    early = timedelta(minutes=6)
+    old = (
+        f"nothing heard of ConfigMap guard/fallgate-cap for 360 s: {fault}; a cap that was made, changed or deleted since does "
+        "not count here"
+    )
+    assert [*cap.health()] == [refused, Health(name="cap-fresh", state="degraded", detail=old)]
+    del server.refusing["configmaps"]
+    until(lambda: next(cap.health()).detail != detail)
+    cap.stop()
+    server.cut()
 
 
 def test_a_watch_that_breaks_later_is_reported(

@@ -126,7 +126,9 @@ class CapWatch:
             detail = self._reflector.progress.detail or f"ConfigMap {self.place} was not looked for yet"
             yield Health(name="cap", state="failed", detail=detail)
         elif self._fault:
-            yield Health(name="cap", state="degraded", detail=f"ConfigMap {self.place} cannot be watched: {self._fault}")
+            before = "" if self._reflector.progress.heard is None else "what held before still holds: "
+            detail = f"ConfigMap {self.place} cannot be watched: {self._fault}; {before}{_described(self._cap)}"
+            yield Health(name="cap", state="degraded", detail=detail)
         elif self._cap.caps:
             yield Health(name="cap", state="degraded", detail=f"ConfigMap {self.place}: {_described(self._cap)}")
         else:
@@ -135,7 +137,7 @@ class CapWatch:
 
     def _staleness(self) -> Iterator[Health]:
         progress = self._reflector.progress
-        if progress.heard is None or self._fault:
+        if progress.heard is None:
             return
         silence = self._clock() - progress.heard
         if silence <= self._stale_after:
@@ -159,7 +161,7 @@ class CapWatch:
         self._take(kept.value)
 
     def refused(self, source: Source, fault: ApiError) -> None:
-        """We may not see it: it is as if there were none, and that is said."""
+        """We may not see it: what held before still holds, none if none was ever seen, and both are said."""
         if not self._fault:
             self._events.error("cap cannot be watched", configmap=self.place, why=str(fault))
         self._fault = str(fault)
