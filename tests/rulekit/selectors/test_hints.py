@@ -45,8 +45,34 @@ def raised(text: str, name: str, at: Fleet) -> DeviceError:
 TABLE = [
     # Names.
     (f'{GPU}.modell == "big"', "gpu-0", f"this device has model: write {GPU}.model"),
-    (f"{GPU}.memry > 1", "gpu-0", f"this device has memory: write {MEMORY}"),
-    (f"{GPU}.memory > 1", "gpu-0", f"memory is a capacity of this device, not an attribute: write {MEMORY}"),
+    (
+        f"{GPU}.memry > 1",
+        "gpu-0",
+        f'this device has memory, and 1 has no unit (with one: quantity("1Gi")): write {MEMORY}.compareTo(quantity("1")) > 0',
+    ),
+    (f"{GPU}.memry + 1 > 1", "gpu-0", f"this device has memory: write {MEMORY}"),
+    # An amount: the whole comparison, where it is a simple one.
+    *(
+        (text, "gpu-0", f"memory is a capacity of this device, not an attribute{remark}: write {MEMORY}{compared}")
+        for text, remark, compared in (
+            (
+                f"{GPU}.memory > 40",
+                ': 40 has no unit (with one: quantity("40Gi"))',
+                '.compareTo(quantity("40")) > 0',
+            ),
+            (
+                f"true && (40.5 <= {GPU}['memory'])",
+                ': 40.5 has no unit (with one: quantity("40.5Gi"))',
+                '.compareTo(quantity("40.5")) >= 0',
+            ),
+            (f'{GPU}.memory == "40Gi"', "", '.compareTo(quantity("40Gi")) == 0'),
+            (f"{GPU}.memory < 42949672960", "", '.compareTo(quantity("42949672960")) < 0'),
+            (f'{GPU}.memory == "big"', "", ""),
+            (f"{GPU}.memory > 40 + 1", "", ""),
+            (f"1 + {GPU}.memory > 40", "", ""),
+            (f'{GPU}.memory.compareTo(quantity("40Gi")) > 0', "", ""),
+        )
+    ),
     (
         'device.capacity["gpu.example.com"].index.isGreaterThan(quantity("1"))',
         "gpu-0",
@@ -163,6 +189,15 @@ def test_a_guarded_selector_raises_no_error(text: str, name: str, expected: str)
     compiled = compile_for(at.server, expected.rpartition(" write ")[2])
     assert isinstance(compiled, Selector)
     assert not isinstance(compiled.against(device), CelError)
+
+
+@pytest.mark.parametrize("expected", [row[2] for row in TABLE if ".compareTo(quantity(" in row[2]])
+def test_a_comparison_of_amounts_compiles_and_errs_on_no_card(expected: str) -> None:
+    at = fleet()
+    compiled = compile_for(at.server, expected.rpartition(" write ")[2])
+    assert isinstance(compiled, Selector)
+    for pool in at.inventory.pools_of("gpu.example.com"):
+        assert not any(isinstance(compiled.against(item), CelError) for item in pool.devices)
 
 
 def test_only_some_selectors_are_written_anew() -> None:

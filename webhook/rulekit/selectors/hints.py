@@ -14,6 +14,7 @@ from webhook.fleet.matching import DeviceError, compile_for
 from webhook.model.device import Attribute, Device
 from webhook.model.semver import normalized_semver, parse_semver
 from webhook.model.server_version import Server
+from webhook.rulekit.selectors.as_amount import as_amount
 from webhook.rulekit.selectors.guards import NO_KEY, guarded, kind_of, unguarded
 from webhook.rulekit.selectors.mistaken_types import type_remedy
 from webhook.rulekit.selectors.names import Names, names_of
@@ -64,7 +65,7 @@ def fault_of(error: DeviceError, server: Server, steps: Steps) -> Fault | None:
     missing = missing_key(error)
     if missing:
         reads = [item for item in compiled.references if item.kind in ("attribute", "capacity")]
-        return _accessor(error, missing, reads) or _capacity(error.device, missing, reads)
+        return _accessor(error, missing, reads) or _capacity(error, missing, reads)
     return version_as_text(compiled, error.device, steps) if error.message.startswith(_NO_OVERLOAD) else None
 
 
@@ -100,7 +101,7 @@ def hint(error: DeviceError, inventory: Inventory, steps: Steps) -> str:
     published = _published_elsewhere(device, reads, inventory)
     if selector is not None and published:
         return f"{published}: write {_guard(selector, reads[0], device, inventory.server, steps)}"
-    nearest = _nearest(device, missing, {read.kind for read in reads})
+    nearest = _nearest(error, missing, reads)
     if nearest or selector is None or not reads:
         return nearest or f"guard it with has(), in, [?] or .?; the device publishes {_listed(_bare(device.attributes))}"
     guard = _guard(selector, reads[0], device, inventory.server, steps)
@@ -127,14 +128,15 @@ def _published_elsewhere(device: Device, reads: list[Reference], inventory: Inve
     return ""
 
 
-def _nearest(device: Device, missing: str, kinds: set[str]) -> str:
+def _nearest(error: DeviceError, missing: str, reads: list[Reference]) -> str:
     """What the device has instead: the same name elsewhere, or the name that is nearest to it."""
+    device = error.device
     attributes, capacities = _domains(device.attributes), _domains(device.capacity)
     if missing in attributes:
         path = path_of("attribute", attributes[missing], missing)
         return (
             f"{missing} is an attribute of this device: write {path}"
-            if "capacity" in kinds
+            if any(read.kind == "capacity" for read in reads)
             else f"this device has it in another domain: write {path}"
         )
     if missing in capacities:
@@ -143,7 +145,11 @@ def _nearest(device: Device, missing: str, kinds: set[str]) -> str:
     if near:
         return f"this device has {near[0]}: write {path_of('attribute', attributes[near[0]], near[0])}"
     near = get_close_matches(missing, capacities, n=1, cutoff=0.6)
-    return f"this device has {near[0]}: write {path_of('capacity', capacities[near[0]], near[0])}" if near else ""
+    if not near:
+        return ""
+    held = (capacities[near[0]], near[0])
+    remark, amount = as_amount(error.expression, reads[0], held) if reads else ("", path_of("capacity", *held))
+    return f"this device has {near[0]}{', and ' if remark else ''}{remark}: write {amount}"
 
 
 def _not_published(device: Device, read: Reference, inventory: Inventory) -> str:
@@ -191,15 +197,17 @@ def _accessor(error: DeviceError, missing: str, reads: list[Reference]) -> Fault
     return None
 
 
-def _capacity(device: Device, missing: str, reads: list[Reference]) -> Fault | None:
+def _capacity(error: DeviceError, missing: str, reads: list[Reference]) -> Fault | None:
+    device = error.device
     for read in reads:
         if read.kind != "attribute" or read.name != missing:
             continue
         domains = _domains(device.capacity)
         domain = read.domain if f"{read.domain}/{missing}" in device.capacity else domains.get(missing)
         if domain is not None:
+            remark, amount = as_amount(error.expression, read, (domain, missing))
             detail = f"{missing} is a capacity of this device, not an attribute"
-            return Fault(IS_CAPACITY, detail, f"write {path_of('capacity', domain, missing)}")
+            return Fault(IS_CAPACITY, detail, f"{remark}: write {amount}" if remark else f"write {amount}")
     return None
 
 
