@@ -187,6 +187,37 @@ HINTS = [
 ]
 
 
+NAME = 'device.attributes["d.io"].productName'
+
+PATTERNS = [
+    (f'{NAME} =~ "A100"', "=~", f'{NAME}.matches("A100")'),
+    (f"{NAME}=~'A100'", "=~", f"{NAME}.matches('A100')"),
+    (f"{NAME} =~ /^A100.*$/", "=~", f'{NAME}.matches("^A100.*$")'),
+    (f'{NAME} !~ "A100"', "!~", f'!{NAME}.matches("A100")'),
+    (f'{NAME} ~ "A100"', "~", f'{NAME}.matches("A100")'),
+    (f'{NAME} ~= "A100"', "~=", f'{NAME}.matches("A100")'),
+    (f'true && ({NAME}.lowerAscii() =~ r"a[0-9]") && true', "=~", f'{NAME}.lowerAscii().matches(r"a[0-9]")'),
+    ('device.driver =~ "A100" || true', "=~", 'device.driver.matches("A100")'),
+]
+
+
+@pytest.mark.parametrize(("text", "sign", "offered"), PATTERNS, ids=[text for text, _, _ in PATTERNS])
+def test_pattern_operators_of_other_languages(text: str, sign: str, offered: str) -> None:
+    problems = compile_selector(text)
+    assert not isinstance(problems, Selector)
+    assert [problem.hint for problem in problems] == [f"{sign} is no operator of CEL: write {offered}"]
+    assert isinstance(compile_selector(offered), Selector)
+
+
+@pytest.mark.parametrize("text", ['(true ? "a" : "b") =~ "A100"', f'{NAME} =~ "A" + "B"', f"{NAME} =~ A100", f"{NAME} =~"])
+def test_patterns_that_cannot_be_written_out(text: str) -> None:
+    problems = compile_selector(text)
+    assert not isinstance(problems, Selector)
+    assert [problem.hint for problem in problems] == [
+        '=~ and !~ are no operators of CEL: ask x.matches("A100"), or !x.matches("A100")'
+    ]
+
+
 FIRST, NAMED = "what comes first is the domain, not the name", 'device.capacity["<driver>"].memory'
 INDEX = "the first index is the domain, not the name"
 

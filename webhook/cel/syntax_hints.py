@@ -42,6 +42,12 @@ _DOTTED: Final = re.compile(r"\bdevice\.capacity\.((?:[\w-]+\.){2,}[\w-]+)")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _WORD_BEFORE: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*$")
 _IS_COMPARED: Final = re.compile(r"\s*(?:[=!]=|[<>]=?|in\b)")
+#: Signs of other languages for "matches the pattern", and what stands on either side of them.
+_PATTERN_SIGN: Final = re.compile(r"=~|!~|~")
+_VALUE: Final = re.compile(r"""((?<![\w.\])"'])[A-Za-z_]\w*(?:\.\w+|\[(?:"[^"\\\]]*"|'[^'\\\]]*')\]|\.\w+\(\))*)\s*$""")
+_PATTERN: Final = re.compile(
+    r"""([=!]~|~=?)\*?\s*(?:("[^"\\]*"|'[^'\\]*'|[rR]"[^"]*"|[rR]'[^']*')|/([^"/\\]*)/)\s*(?=$|&&|\|\||[):?])"""
+)
 _BARE_TEXT: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z0-9][\w-]*)*")
 
 
@@ -53,6 +59,8 @@ def for_token(line: str, column: int) -> str:
 
 def _for_sign(before: str, rest: str) -> str:
     sign = rest[:1]
+    if _PATTERN_SIGN.match(rest):
+        return _for_pattern(before, rest)
     if sign == "=":
         return "write == to compare" if not before.endswith("==") else "write == to compare: two signs are enough"
     if sign == ">" and before.rstrip().endswith("<"):
@@ -62,6 +70,15 @@ def _for_sign(before: str, rest: str) -> str:
     if sign in _CLOSING and _CLOSING[sign] not in before:
         return f"this {sign} closes nothing"
     return _quote(rest, sign) if sign in ("'", '"') else _SIGNS.get(sign, "")
+
+
+def _for_pattern(before: str, rest: str) -> str:
+    """`x =~ "A100"`, with Perl's slashes too."""
+    value, found = _VALUE.search(before), _PATTERN.match(rest)
+    if value is None or found is None:
+        return '=~ and !~ are no operators of CEL: ask x.matches("A100"), or !x.matches("A100")'
+    pattern = found[2] if found[2] is not None else f'"{found[3]}"'
+    return f"{found[1]} is no operator of CEL: write {'!' if '!' in found[1] else ''}{value[1]}.matches({pattern})"
 
 
 def _for_word(before: str, rest: str) -> str:
