@@ -12,7 +12,6 @@ import contextlib
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, Literal, Protocol
 
 from webhook.errors import FallgateError
@@ -148,24 +147,20 @@ def signals_end(life: Life, ignored: Callable[[str], None] = lambda name: None) 
     but SIGINT are ignored: to block them would not do, threads that go on take what the main thread does not.
     """
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, life.end)
     loop.add_signal_handler(signal.SIGINT, life.end_at_once)
-    # Not as handlers of the loop: to remove one brings back for a moment what ends the process.
-    _heard(loop, signal.SIGTERM, life.end)
     for number in IGNORED:
-        _heard(loop, number, partial(ignored, number.name))
+        loop.add_signal_handler(number, ignored, number.name)
     before = signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ENDING, *IGNORED))
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for number in _HELD:
-            signal.signal(number, signal.SIG_IGN)
         loop.remove_signal_handler(signal.SIGINT)
-
-
-def _heard(loop: asyncio.AbstractEventLoop, number: signal.Signals, call: Callable[[], None]) -> None:
-    """Have the loop call it when the signal comes. The loop wakes up for it because it has a handler for SIGINT."""
-    signal.signal(number, lambda *_: loop.call_soon_threadsafe(call))
+        for number in _HELD:
+            # The loop leaves behind what ends the process.
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
