@@ -197,6 +197,7 @@ PATTERNS = [
     (f'{NAME} ~ "A100"', "~", f'{NAME}.matches("A100")'),
     (f'{NAME} ~= "A100"', "~=", f'{NAME}.matches("A100")'),
     (f'true && ({NAME}.lowerAscii() =~ r"a[0-9]") && true', "=~", f'{NAME}.lowerAscii().matches(r"a[0-9]")'),
+    (f'{NAME} !~ "*A100*"', "!~", f'!{NAME}.contains("A100")'),
     ('device.driver =~ "A100" || true', "=~", 'device.driver.matches("A100")'),
 ]
 
@@ -216,6 +217,125 @@ def test_patterns_that_cannot_be_written_out(text: str) -> None:
     assert [problem.hint for problem in problems] == [
         '=~ and !~ are no operators of CEL: ask x.matches("A100"), or !x.matches("A100")'
     ]
+
+
+ALL = 'device.attributes["d.io"]'
+AMOUNT = 'device.capacity["d.io"].memory'
+
+#: Optional values in the place of plain ones, and what is offered.
+OPTIONAL = [
+    (f'{ALL}.?productName == "x"', f'{ALL}.?productName.orValue("") == "x"'),
+    (f'"x" == {ALL}.?productName', f'{ALL}.?productName.orValue("") == "x"'),
+    (f'{ALL}[?"productName"] == "x"', f'{ALL}[?"productName"].orValue("") == "x"'),
+    (f"{ALL}.?index == 3", f"{ALL}.?index.orValue(0) == 3"),
+    (f"{ALL}.?ecc == true", f"{ALL}.?ecc.orValue(false) == true"),
+    # What is not there would do.
+    (f'{ALL}.?productName != "x"', f'has({ALL}.productName) && {ALL}.productName != "x"'),
+    (f'{ALL}.?productName == ""', f'has({ALL}.productName) && {ALL}.productName == ""'),
+    (f"{ALL}.?ecc == false", f"has({ALL}.ecc) && {ALL}.ecc == false"),
+    (f"{ALL}.?index < 3", f"has({ALL}.index) && {ALL}.index < 3"),
+    (f"3 > {ALL}.?index", f"has({ALL}.index) && {ALL}.index < 3"),
+    (f'{ALL}[?"in-dex"] < 3', f'"in-dex" in {ALL} && {ALL}["in-dex"] < 3'),
+    # Amounts and versions.
+    (
+        'device.capacity["d.io"].?memory >= quantity("40Gi")',
+        f'has({AMOUNT}) && {AMOUNT}.compareTo(quantity("40Gi")) >= 0',
+    ),
+    ('device.capacity["d.io"].?memory >= "40Gi"', f'has({AMOUNT}) && {AMOUNT}.compareTo(quantity("40Gi")) >= 0'),
+    (f'{ALL}.?memory >= quantity("40Gi")', f'has({AMOUNT}) && {AMOUNT}.compareTo(quantity("40Gi")) >= 0'),
+    (f'semver("1.2.3") <= {ALL}.?version', f'has({ALL}.version) && {ALL}.version.compareTo(semver("1.2.3")) >= 0'),
+    # Calls.
+    (f'{ALL}.?productName.matches("x")', f'has({ALL}.productName) && {ALL}.productName.matches("x")'),
+    ('device.capacity["d.io"].?memory.isLessThan(quantity("1"))', f'has({AMOUNT}) && {AMOUNT}.isLessThan(quantity("1"))'),
+    (f'{ALL}.?productName.lowerAscii() == "x"', f'{ALL}.?productName.orValue("").lowerAscii()'),
+    (
+        f'{ALL}.?version.compareTo(semver("1.2.3")) > 0',
+        f'{ALL}.?version.orValue(semver("0.0.0")).compareTo(semver("1.2.3"))',
+    ),
+    (
+        'device.capacity["d.io"].?memory.compareTo(quantity("1")) > 0',
+        'device.capacity["d.io"].?memory.orValue(quantity("0")).compareTo(quantity("1"))',
+    ),
+    # Lists.
+    (f'{ALL}.?type in ["a", "b"]', f'has({ALL}.type) && {ALL}.type in ["a", "b"]'),
+    (f"3 in {ALL}.?lanes", f"has({ALL}.lanes) && 3 in {ALL}.lanes"),
+    # Conditions.
+    (f"{ALL}.?ecc", f"{ALL}.?ecc.orValue(false)"),
+    (f"!{ALL}.?ecc", f"!{ALL}.?ecc.orValue(false)"),
+    (f"{ALL}.?ecc && true", f"{ALL}.?ecc.orValue(false)"),
+]
+
+
+@pytest.mark.parametrize(("text", "offered"), OPTIONAL, ids=[text for text, _ in OPTIONAL])
+def test_optional_values(text: str, offered: str) -> None:
+    problems = compile_selector(text)
+    assert not isinstance(problems, Selector)
+    assert [problem.hint for problem in problems] == [f".? and [?] give an optional value: write {offered}"]
+    assert any(isinstance(compile_selector(whole), Selector) for whole in (offered, f"dyn({offered}) == dyn(1)"))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            'device.capacity["d.io"].?memory > 40',
+            '.? and [?] give an optional value, and 40 has no unit (with one: quantity("40Gi")):'
+            f' write has({AMOUNT}) && {AMOUNT}.compareTo(quantity("40")) > 0',
+        ),
+        *(
+            (text, ".? and [?] give an optional value: take the plain one out of it with .orValue(...)")
+            for text in (
+                'device.capacity["d.io"].?memory == "big"',
+                'device.attributes[?"d.io"].?index > 3',
+                f'"abc".contains({ALL}.?productName)',
+                f'{ALL}.?a > device.capacity["d.io"].?b',
+            )
+        ),
+    ],
+)
+def test_optional_values_that_need_more(text: str, hint: str) -> None:
+    problems = compile_selector(text)
+    assert not isinstance(problems, Selector)
+    assert [problem.hint for problem in problems] == [hint]
+
+
+ANY = '* has nothing before it to repeat (any text is ".*"): write '
+
+#: Patterns with signs that repeat nothing.
+REPEATING = [
+    ("*A100*", '* has nothing before it to repeat: ".*A100.*" is meant, or shorter: write ', 'contains("A100")'),
+    ("*A100", ANY, 'matches(".*A100")'),
+    ("*", ANY, 'matches(".*")'),
+    ("*Tesla*T4.1*", ANY, 'matches(".*Tesla.*T4.1.*")'),
+    ("A|*B", ANY, 'matches("A|.*B")'),
+    ("a(*b)", ANY, 'matches("a(.*b)")'),
+    ("+A", '+ has nothing before it to repeat (the sign itself is "\\\\+"): write ', 'matches("\\\\+A")'),
+    ("?A", '? has nothing before it to repeat (the sign itself is "\\\\?"): write ', 'matches("\\\\?A")'),
+]
+
+
+@pytest.mark.parametrize(("pattern", "what", "offered"), REPEATING, ids=[pattern for pattern, _, _ in REPEATING])
+def test_signs_that_repeat_nothing(pattern: str, what: str, offered: str) -> None:
+    problems = compile_selector(f'{NAME}.matches("{pattern}")')
+    assert not isinstance(problems, Selector)
+    assert [problem.hint for problem in problems] == [f"{what}{NAME}.{offered}"]
+    assert isinstance(compile_selector(f"{NAME}.{offered}"), Selector)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (f'{NAME}.matches("?A[")', '? has nothing before it to repeat (the sign itself is "\\\\?")'),
+        (
+            f'{NAME}.matches("(?=a)*")',
+            "RE2 cannot read this pattern: every bracket closed, no look-around, no back references, no huge repetitions",
+        ),
+    ],
+)
+def test_patterns_of_which_it_is_not_known_what_is_meant(text: str, hint: str) -> None:
+    problems = compile_selector(text)
+    assert not isinstance(problems, Selector)
+    assert [problem.hint for problem in problems] == [hint]
 
 
 FIRST, NAMED = "what comes first is the domain, not the name", 'device.capacity["<driver>"].memory'

@@ -219,7 +219,7 @@ class _Checker:
         self.checked.calls[node] = Resolution(function, function.overloads)
         wrong = [argument for argument in node.args if not self._assign(self.types[argument], BOOL)]
         for argument in wrong:
-            self._mismatch(argument.at, BOOL, self.types[argument], hints.CONDITION)
+            self._mismatch(argument.at, BOOL, self.types[argument], hints.for_condition(argument, self.types[argument]))
         return ERROR if wrong else BOOL
 
     def _resolved(

@@ -7,11 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from webhook.cel import optional_hints
+from webhook.cel.amounts import is_amount, without_unit
 from webhook.cel.ast import Call, Ident, Literal, Node, Select
 from webhook.cel.library.table import Function
+from webhook.cel.pattern_hints import for_pattern
 from webhook.cel.spelling import spelt
-from webhook.cel.types import BOOL, DOUBLE, INT, QUANTITY, SEMVER, STRING, UINT, Kind, Type, format_type, is_dyn
-from webhook.model.quantity import parse_quantity
+from webhook.cel.types import BOOL, DOUBLE, INT, QUANTITY, SEMVER, STRING, UINT, Kind, Type, format_type, is_dyn, is_optional
 
 _ATTRIBUTES, _CAPACITY = "device.attributes[", "device.capacity["
 _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -19,8 +21,6 @@ _COMPARISONS: Final = {f"_{operator}_": operator for operator in _FLIPPED}
 _COMPARING: Final = frozenset({"compareTo", "isGreaterThan", "isLessThan"})
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 _CONSTRUCTORS: Final = ((QUANTITY, "quantity", "a capacity is a quantity"), (SEMVER, "semver", "this is a version"))
-#: A bare number below is hardly meant for an amount of bytes.
-_SMALL: Final = 10_000
 #: For what cannot be one.
 _EXAMPLES: Final = {"quantity": 'quantity("40Gi")', "semver": 'semver("1.2.3")'}
 #: What other languages, or newer servers, call it.
@@ -52,11 +52,11 @@ _ELSEWHERE: Final = {
 }
 _IN_TEXT: Final = "in wants a list or a map on its right, as in x in [...]; of a text ask x.contains(...)"
 #: For what stands in the place of a condition.
-CONDITION: Final = "&&, || and ?: take true or false: compare the value with something"
+_CONDITION: Final = "&&, || and ?: take true or false: compare the value with something"
 #: For a list or map literal with entries of several types.
 MIXED: Final = "a literal has entries of one type: wrap those of other types in dyn(...)"
 #: For constant arguments that cannot be read.
-UNREADABLE: Final = {
+_UNREADABLE: Final = {
     "matches": "RE2 cannot read this pattern: every bracket closed, no look-around, no back references, no huge repetitions",
     "duration": 'write a duration as in duration("1h30m")',
     "timestamp": 'write a time as in timestamp("2027-01-31T12:00:00Z")',
@@ -81,19 +81,31 @@ def for_call(node: Call, function: Function, types: Sequence[Type], *, member: b
     if node.function in _COMPARISONS:
         return _comparison(_COMPARISONS[node.function], nodes, types)
     if node.function == "!_":
-        return "! binds more tightly than a comparison: write != or put the comparison in parentheses, as in !(a == b)"
+        return (
+            _negated(nodes[0], types[0])
+            or "! binds more tightly than a comparison: write != or put the comparison in parentheses, as in !(a == b)"
+        )
     if node.function == "@in":
-        return _IN_TEXT if types[1] == STRING else ""
+        return _IN_TEXT if types[1] == STRING else optional_hints.for_listed(nodes, types)
     return (
         _domain(nodes, types)
+        or optional_hints.for_called(node, function, nodes, types, member=member)
         or _receiver(node, function, nodes, member=member)
         or _argument(node, nodes, types)
         or _on_quantity(node, nodes, types)
     )
 
 
+def _negated(node: Node, type_: Type) -> str:
+    """`!x.?flag`"""
+    return optional_hints.for_condition(node, type_).replace("write ", "write !")
+
+
 def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> str:
     """`operator` stands between the first node and the second."""
+    optional = optional_hints.for_compared(operator, nodes, types)
+    if optional:
+        return optional
     by_name = _by_name_compared(operator, nodes, types) or _by_name_compared(_FLIPPED[operator], nodes[::-1], types[::-1])
     if by_name:
         return by_name
@@ -104,7 +116,7 @@ def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> 
             if type_ == QUANTITY and (mistaken := _mistaken(value, other, _FLIPPED[operator] if first else operator)):
                 return mistaken
             against = _constructed(constructor, other, types[1] if first else types[0])
-            what += _without_unit(other) if type_ == QUANTITY else ""
+            what += without_unit(other) if type_ == QUANTITY else ""
             return f"{what}: write {_shown(value)}.compareTo({against}) {operator if first else _FLIPPED[operator]} 0"
     if any(map(is_dyn, types)) or any(type_.kind is Kind.ERROR for type_ in types):
         return ""
@@ -126,28 +138,16 @@ def _by_name_compared(operator: str, nodes: Sequence[Node], types: Sequence[Type
         return f"{lead} {path}.compareTo({second[1]}) {operator} 0" if of_amount else f"{lead} {path}"
     if spelt(other) and type_ in (QUANTITY, SEMVER):
         return f"{lead} {path}.compareTo({spelt(other)}) {operator} 0"
-    if not isinstance(other, Literal) or not (type_ in _NUMBERS or _is_amount(other)):
+    if not isinstance(other, Literal) or not (type_ in _NUMBERS or is_amount(other)):
         return f"{lead} {path}"
     if of_amount:
-        return f"{_noted(lead, _without_unit(other))} {path}.compareTo({_constructed('quantity', other, type_)}) {operator} 0"
+        return f"{_noted(lead, without_unit(other))} {path}.compareTo({_constructed('quantity', other, type_)}) {operator} 0"
     return f"{lead} {path} {operator} {spelt(other)}" if type_ in _NUMBERS else f"{lead} {path}"
 
 
 def _noted(lead: str, note: str) -> str:
     what, colon, verb = lead.rpartition(":")
     return f"{what}{note}{colon}{verb}"
-
-
-def _without_unit(node: Node) -> str:
-    """A remark on a bare number that is compared with a capacity: it hardly means so many bytes."""
-    value = node.value if isinstance(node, Literal) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _SMALL:
-        return ""
-    return f', and {spelt(node)} has no unit (with one: quantity("{spelt(node)}Gi"))'
-
-
-def _is_amount(node: Literal) -> bool:
-    return type(node.value) is str and _is_quantity(node.value)
 
 
 def _mistaken(quantity: Node, other: Node, operator: str) -> str:
@@ -161,20 +161,12 @@ def _mistaken(quantity: Node, other: Node, operator: str) -> str:
             f"no attribute is a quantity, capacities are: write {attribute.replace(_ATTRIBUTES, _CAPACITY, 1)}"
             f".compareTo({_shown(quantity)}) {operator} 0"
         )
-    is_text = isinstance(other, Literal) and type(other.value) is str and not _is_amount(other)
+    is_text = isinstance(other, Literal) and type(other.value) is str and not is_amount(other)
     if is_text and capacity.startswith(_CAPACITY):
         return (
             f"a capacity is a quantity, never a text such as {attribute}: write {capacity.replace(_CAPACITY, _ATTRIBUTES, 1)}"
         )
     return ""
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _domain(nodes: Sequence[Node], types: Sequence[Type]) -> str:
@@ -259,6 +251,15 @@ def _shown(node: Node) -> str:
     return spelt(node) or "..."
 
 
+def for_unreadable(node: Call) -> str:
+    """For a constant argument, the first one, that its function cannot read."""
+    value, pattern = spelt(node.target) if node.target is not None else "", node.args[0]
+    meant = (
+        for_pattern(str(pattern.value), value) if node.function == "matches" and value and isinstance(pattern, Literal) else ""
+    )
+    return meant or _UNREADABLE[node.function]
+
+
 def for_selection(operand: Node, target: Type, name: str) -> str:
     """For a field that its operand's type does not have."""
     if target == QUANTITY and name == "value":
@@ -286,8 +287,15 @@ def for_has(argument: Node) -> str:
     return 'it takes a name behind a dot, as in has(device.attributes["gpu.example.com"].model)'
 
 
+def for_condition(node: Node, type_: Type) -> str:
+    """For what stands in the place of a condition."""
+    return optional_hints.for_condition(node, type_) or _CONDITION
+
+
 def for_result(node: Node, type_: Type) -> str:
     """For an expression whose result is not true or false."""
+    if is_optional(type_):
+        return optional_hints.for_condition(node, type_)
     if type_ == QUANTITY and not spelt(node).startswith(_CAPACITY):
         return f"it has to say true or false: {_compared_amount(node)}"
     example = {STRING: '== "..."', QUANTITY: '.compareTo(quantity("40Gi")) >= 0'}.get(type_)

@@ -7,6 +7,7 @@ import string
 from dataclasses import replace
 from typing import Final
 
+from webhook.cel.pattern_hints import for_pattern, is_pattern
 from webhook.cel.problems import CompileProblem
 
 _WORDS: Final = {
@@ -78,7 +79,11 @@ def _for_pattern(before: str, rest: str) -> str:
     if value is None or found is None:
         return '=~ and !~ are no operators of CEL: ask x.matches("A100"), or !x.matches("A100")'
     pattern = found[2] if found[2] is not None else f'"{found[3]}"'
-    return f"{found[1]} is no operator of CEL: write {'!' if '!' in found[1] else ''}{value[1]}.matches({pattern})"
+    asked = f"{value[1]}.matches({pattern})"
+    text = pattern.lstrip("rR")[1:-1]
+    if not is_pattern(text):
+        asked = for_pattern(text, value[1]).partition("write ")[2] or "x.matches(...) with a pattern that RE2 can read"
+    return f"{found[1]} is no operator of CEL: write {'!' if '!' in found[1] else ''}{asked}"
 
 
 def _for_word(before: str, rest: str) -> str:

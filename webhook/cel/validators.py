@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from webhook.cel.ast import Call, ListNode, Literal, MapNode, Node, children
 from webhook.cel.checked import Checked
-from webhook.cel.hints import MIXED, UNREADABLE
+from webhook.cel.hints import MIXED, for_unreadable
 from webhook.cel.library.format import ALLOWED, interpolate
 from webhook.cel.library.go_patterns import PatternError
 from webhook.cel.library.regex import compiled
@@ -50,7 +50,7 @@ def _problems(checked: Checked, node: Node, exempt: bool) -> Iterator[CompilePro
     elif isinstance(node, Call) and node.function in _LITERAL_CHECKS and node.args:
         argument = node.args[0]  # of the arguments proper, as the scheduler's library has it
         if isinstance(argument, Literal) and not _LITERAL_CHECKS[node.function](argument.value):
-            yield problem(f"invalid {node.function} argument", argument.at, UNREADABLE[node.function])
+            yield problem(f"invalid {node.function} argument", argument.at, for_unreadable(node))
 
 
 def _entry_type(checked: Checked, node: Node, optional: bool) -> Type:
