@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.build import device, device_class, device_slice, fleet_of
@@ -89,6 +91,25 @@ TABLE = [
     ),
     (f"has({GPU}.colour)", 'none of these devices has colour in the domain "gpu.example.com"'),
     ('has(device.capacity["gpu.example.com"].index)', f"index is an attribute of these devices: write {GPU}.index"),
+    # A name where a domain is asked for.
+    (
+        '"gpu.example.com/productName" in device.attributes',
+        f"the domain and the name are two keys: write has({GPU}.productName)",
+    ),
+    (
+        '"gpu/productName" in device.attributes && true',
+        f"the domain and the name are two keys: write has({GPU}.productName)",
+    ),
+    (
+        '"gpu.example.com/memory" in device.attributes',
+        f"the domain and the name are two keys: write has({MEMORY})",
+    ),
+    ('"memory" in device.capacity', f"memory is no domain but a name: write has({MEMORY})"),
+    (
+        '"gpu.example.com/colour" in device.attributes',
+        'none of these devices has colour in the domain "gpu.example.com"',
+    ),
+    ('"gpu" in device.attributes', ""),
     # Drivers.
     ('device.driver == "gpu.nvidia.com"', "the devices are of driver gpu.example.com"),
     # Nothing is certain, or there is nothing to say.
@@ -109,7 +130,7 @@ def test_why_nothing_matches(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [row for row in TABLE if ": write " in row[1] and "==" in row[1].partition(" write ")[2]]
+    ("text", "expected"), [row for row in TABLE if ": write " in row[1] and re.search("==|has", row[1].partition(" write ")[2])]
 )
 def test_what_is_offered_matches_something(text: str, expected: str) -> None:
     at = fleet()

@@ -21,7 +21,7 @@ from webhook.model.semver import Semver, normalized_semver
 from webhook.rulekit.ownership.text import some
 from webhook.rulekit.selectors.guards import kind_of
 from webhook.rulekit.selectors.names import names_among
-from webhook.rulekit.selectors.paths import Kind, path_of, quoted, spellings_of
+from webhook.rulekit.selectors.paths import Kind, path_of, presence_of, quoted, spellings_of
 from webhook.rulekit.selectors.steps import Steps
 from webhook.rulekit.selectors.terms import conjuncts, on_one_line, texts_in
 from webhook.rulekit.selectors.values import devices_in, values_of
@@ -33,6 +33,7 @@ _STEPS_OF_A_TERM: Final = 50_000
 _LISTED_NUMBERS: Final = 4
 #: Texts of a term that are compared with what is there, and their characters: a value has 64 at most.
 _MOST_TEXTS, _LONGEST_TEXT = 8, 128
+_BOTH: Final[tuple[Kind, ...]] = ("attribute", "capacity")
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
 
 
@@ -99,8 +100,10 @@ def _said(asked: _Asked, steps: Steps) -> str:
     if read.kind == "driver":
         drivers = sorted({device.driver for device in devices_in(asked.inventory, asked.devices)})
         return f"the devices are of driver {some(drivers)}" if drivers else ""
-    if not read.name or not asked.devices or len(asked.name) > _LONGEST_TEXT:
+    if not asked.devices or len(asked.name) > _LONGEST_TEXT:
         return ""
+    if not read.name:
+        return _of_domain(asked)
     values = values_of(asked.inventory, asked.devices, kind_of(read), asked.name)
     if not values:
         return _absent(asked)
@@ -111,6 +114,22 @@ def _said(asked: _Asked, steps: Steps) -> str:
     kinds = {item.kind for item in values.attributes}
     said = _BY_KIND.get(next(iter(kinds))) if len(kinds) == 1 else None
     return said(asked, list(values.attributes), steps) if said is not None else ""
+
+
+def _of_domain(asked: _Asked) -> str:
+    """`"gpu.nvidia.com/productName" in device.attributes`: a name where a domain is asked for."""
+    kind = kind_of(asked.read)
+    names, (domain, slash, bare) = names_among(asked.inventory, asked.devices), asked.read.domain.rpartition("/")
+    if asked.read.domain in names.domains:
+        return ""
+    held = [
+        (of, *name.rpartition("/")[::2]) for of in _BOTH for name in sorted(names.of(of)) if name.rpartition("/")[2] == bare
+    ]
+    held.sort(key=lambda item: (item[1] != domain, item[0] != kind))
+    what = "the domain and the name are two keys" if slash else f"{bare} is no domain but a name"
+    if held:
+        return f"{what}: write {presence_of(*held[0])}"
+    return f"none of these devices has {bare} in the domain {quoted(domain)}" if slash else ""
 
 
 def _absent(asked: _Asked) -> str:
