@@ -69,8 +69,8 @@ def test_what_is_not_judged_has_not_been_shown_to_keep_the_rule() -> None:
 
 
 def test_listing_shapes_takes_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.rulekit.claim_rules.cases.MOST_STEPS", 20)
+    monkeypatch.setattr("webhook.rulekit.claim_rules.cases.MOST_STEPS", 60)
     seen = view(4)
-    # Two shapes of eight steps each, and what the expression takes itself; a rule that reads no shapes is judged to the end.
+    # Two shapes of 32 steps each, and what the expression takes itself; a rule that reads no shapes is judged to the end.
     assert outcomes(seen, policy_of("shapes.size() == 1")) == [True, True, *[("require", CelError(BEYOND))] * 2]
     assert outcomes(view(4), policy_of("alternative.count == 1")) == [True] * 4

@@ -27,7 +27,7 @@ from webhook.rulekit.view import View
 #: Steps, some third of a microsecond each, that the ClaimRules of a review may take together. A rule sees up to 256
 #: alternatives, and 4,096 shapes of each.
 MOST_STEPS: Final = 3_000_000
-_STEPS_PER_SHAPE: Final = 8
+_STEPS_PER_SHAPE: Final = 32
 _STEPS: Final = "steps of claim rules"
 _NO_STEPS: Final = CelError(f"ClaimRules take more than {MOST_STEPS:,} steps on this object")
 

@@ -98,7 +98,7 @@ def _uncovered(
         return Uncovered(left)
     condition = _Condition(statement.when, most)
     devices = _Devices(fleet, catalog, alternative, nodes, possible, Apart(statement.when.names), condition)
-    left = tuple(shape for shape in left if not condition.always_holds(devices.choices(shape)))
+    left = tuple(shape for shape in left if condition.left < 0 or not condition.always_holds(devices.choices(shape)))
     return Uncovered(left, condition.untried if left else "")
 
 
@@ -153,7 +153,7 @@ class _Devices:
     ) -> None:
         self._condition = condition
         self._supply: Supply = {}
-        self._nodes: list[tuple[Named, ...]] = []
+        self._nodes: dict[tuple[str, ...], list[tuple[Named, ...]]] = {}
         if possible.by_example:
             examples = example_devices(fleet.inventory, catalog, alternative)
             self._supply = supply_of(((named, 1) for named in examples), apart)
@@ -164,9 +164,10 @@ class _Devices:
         condition = self._condition
         if any(shape.every for shape in possible.shapes):
             nodes = whole_nodes(parts, condition.left)
-            self._nodes = nodes or []
             if nodes is None:
                 condition.give_up()
+            for here in nodes or ():
+                self._nodes.setdefault(tuple(sorted({model for model, _ in here})), []).append(here)
             return
         devices = counted(parts, condition.left // _STEPS_PER_DEVICE)
         if devices is None:
@@ -177,7 +178,7 @@ class _Devices:
     def choices(self, shape: Shape) -> Iterator[Sequence[Named]]:
         """Every different choice of devices that makes `shape`; of all devices of a node, every different node."""
         if shape.every:
-            return (here for here in self._nodes if tuple(sorted({model for model, _ in here})) == shape.models)
+            return iter(self._nodes.get(shape.models, ()))
         return _choices(shape.parts, self._supply)
 
 
