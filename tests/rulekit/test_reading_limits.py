@@ -150,3 +150,12 @@ def test_the_devices_of_all_claims_count_together() -> None:
     specs = tuple(spec_of(f"{ON}.index != {number}") for number in range(4))
     read = within_limits(fleet_of(*CLUSTER).inventory, specs)
     assert [reason for spec in read for reason in reasons(spec)] == ["", "", "", WHY]
+
+
+@pytest.mark.usefixtures("few")
+def test_what_asks_like_one_that_is_looked_at_is_looked_at_too() -> None:
+    inventory = fleet_of(*CLUSTER).inventory
+    numbers = [0, 1, 2, 3, 0, 3]
+    requests = [exactly(f"r{i}", NVIDIA, f"{ON}.index != {number}") for i, number in enumerate(numbers)]
+    (read,) = within_limits(inventory, (read_claim(claim("c", *requests)).spec,))
+    assert reasons(read) == ["", "", "", WHY, "", WHY]

@@ -60,11 +60,13 @@ def _with_few_devices(inventory: Inventory, specs: tuple[ClaimSpec, ...]) -> tup
         matches = inventory.match(alternative.device_class, tuple([item.expression for item in alternative.selectors]))
         covering = tuple([item for item in spec.constraints if item.covers(request.name, alternative.name)])
         ask = (alternative.allocation_mode, alternative.count, tuple(alternative.capacity.items()), covering)
-        if (matches.match, ask) not in seen:
-            seen.add((matches.match, ask))
-            left -= matches.count * (_COMPARED if covering or alternative.capacity else 1)
+        if (matches.match, ask) in seen:
+            continue
+        left -= matches.count * (_COMPARED if covering or alternative.capacity else 1)
         if left < 0:
             beyond.add(id(alternative))
+        else:
+            seen.add((matches.match, ask))
     if not beyond:
         return specs
     why = f"the alternatives choose from more than {MOST_DEVICES:,} devices together, and no more are looked at"
