@@ -180,6 +180,11 @@ HINTS = [
         '.compareTo(quantity("40Gi")) == 0',
     ),
     (
+        'device.capacity == quantity("40Gi")',
+        'device.capacity holds all domains: say what of it, as in device.capacity["<driver>"].memory'
+        '.compareTo(quantity("40Gi")) == 0',
+    ),
+    (
         'has(device.attributes["gpu.example.com/model"])',
         'the domain and the name are two keys: write has(device.attributes["gpu.example.com"].model)',
     ),
@@ -259,7 +264,10 @@ OPTIONAL = [
     # Lists.
     (f'{ALL}.?type in ["a", "b"]', f'has({ALL}.type) && {ALL}.type in ["a", "b"]'),
     (f"3 in {ALL}.?lanes", f"has({ALL}.lanes) && 3 in {ALL}.lanes"),
+    # Patterns.
+    (f'{ALL}.?productName.matches("*A100*")', f'has({ALL}.productName) && {ALL}.productName.contains("A100")'),
     # Conditions.
+    (f"{ALL}.?ecc ? true : false", f"{ALL}.?ecc.orValue(false)"),
     (f"{ALL}.?ecc", f"{ALL}.?ecc.orValue(false)"),
     (f"!{ALL}.?ecc", f"!{ALL}.?ecc.orValue(false)"),
     (f"{ALL}.?ecc && true", f"{ALL}.?ecc.orValue(false)"),
@@ -288,6 +296,9 @@ def test_optional_values(text: str, offered: str) -> None:
                 'device.capacity["d.io"].?memory == "big"',
                 'device.attributes[?"d.io"].?index > 3',
                 f'"abc".contains({ALL}.?productName)',
+                f"{ALL}.?productName.startsWith(3)",
+                "[1][?0] > 1",
+                f'{ALL}.?productName.matches("[")',
                 f'{ALL}.?a > device.capacity["d.io"].?b',
             )
         ),
@@ -309,6 +320,7 @@ REPEATING = [
     ("*Tesla*T4.1*", ANY, 'matches(".*Tesla.*T4.1.*")'),
     ("A|*B", ANY, 'matches("A|.*B")'),
     ("a(*b)", ANY, 'matches("a(.*b)")'),
+    ("a(?:*b)", ANY, 'matches("a(?:.*b)")'),
     ("+A", '+ has nothing before it to repeat (the sign itself is "\\\\+"): write ', 'matches("\\\\+A")'),
     ("?A", '? has nothing before it to repeat (the sign itself is "\\\\?"): write ', 'matches("\\\\?A")'),
 ]
@@ -375,6 +387,11 @@ WHOLE = [
         'semver("1.2.3") == device.attributes.version',
         FIRST,
         'device.attributes["<driver>"].version.compareTo(semver("1.2.3")) == 0',
+    ),
+    (
+        'device.capacity["d\\"io/memory"] == quantity("40Gi")',
+        INDEX,
+        'device.capacity["d\\"io"].memory.compareTo(quantity("40Gi")) == 0',
     ),
     ("device.attributes.index >= 3", FIRST, 'device.attributes["<driver>"].index >= 3'),
 ]

@@ -85,6 +85,8 @@ def for_call(node: Call, function: Function, types: Sequence[Type], *, member: b
             _negated(nodes[0], types[0])
             or "! binds more tightly than a comparison: write != or put the comparison in parentheses, as in !(a == b)"
         )
+    if node.function == "_?_:_":
+        return for_condition(nodes[0], types[0]) if is_optional(types[0]) else ""
     if node.function == "@in":
         return _IN_TEXT if types[1] == STRING else optional_hints.for_listed(nodes, types)
     return (
@@ -178,6 +180,8 @@ def _placed(node: Node, type_: Type) -> tuple[str, str] | None:
     """`device.capacity["memory"]`, `device.capacity.memory`: what is wrong, and what to write in its place."""
     if type_.kind is not Kind.MAP:
         return None
+    if spelt(node) in _WHOLE:
+        return f"{spelt(node)} holds all domains: say what of it, as in", f'{spelt(node)}["<driver>"].{_WHOLE[spelt(node)]}'
     if isinstance(node, Select) and spelt(node.operand) in _WHOLE:
         what = "what comes first is the domain, not the name: write"
         return what, f'{spelt(node.operand)}["<driver>"].{node.field}'
@@ -188,9 +192,10 @@ def _placed(node: Node, type_: Type) -> tuple[str, str] | None:
         return None
     domain, _, bare = key.value.rpartition("/")
     if not domain and _BY_NAME.fullmatch(bare) is None:
-        named = f'{spelt(whole)}["{bare}"]'
+        named = f"{spelt(whole)}[{spelt(key)}]"
         return f"{named} is a whole domain: say what of it, as in", f"{named}.{_WHOLE[name]}"
-    return "the first index is the domain, not the name: write", _path_behind(f'{name}["{domain or "<driver>"}"]', bare)
+    shown = json.dumps(domain or "<driver>", ensure_ascii=False)
+    return "the first index is the domain, not the name: write", _path_behind(f"{name}[{shown}]", bare)
 
 
 def _path_behind(domain: str, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 from webhook.cel.amounts import is_amount, without_unit
 from webhook.cel.ast import Call, Literal, Node
 from webhook.cel.library.table import Function
+from webhook.cel.pattern_hints import for_pattern, is_pattern
 from webhook.cel.spelling import spelt
 from webhook.cel.types import BOOL, DOUBLE, INT, QUANTITY, SEMVER, STRING, Kind, Type, is_dyn, is_optional
 
@@ -61,6 +62,8 @@ def _guard(value: Node) -> tuple[str, str]:
     if not container or not spelt(key) or ".?" in container or "[?" in container:
         return "", ""
     if value.function == "_[?_]":
+        if not isinstance(key, Literal) or type(key.value) is not str:
+            return "", ""  # of a list `in` asks for a value, not for an index
         return f"{spelt(key)} in {container}", f"{container}[{spelt(key)}]"
     name = key.value if isinstance(key, Literal) else ""
     return f"has({container}.{name})", f"{container}.{name}"
@@ -84,15 +87,26 @@ def for_called(node: Call, function: Function, nodes: Sequence[Node], types: Seq
     if not member or not is_optional(types[0]):
         return _GENERAL
     held, arguments = types[0].params[0], [spelt(argument) for argument in nodes[1:]]
-    fitting = [item for item in function.overloads if item.member and len(item.params) == len(nodes)]
+    fitting = [item for item in function.overloads if item.member and _fits(item.params[1:], types[1:])]
     if not fitting or any(map(is_optional, types[1:])) or not all(arguments):
         return _GENERAL
     call = f".{node.function}({', '.join(arguments)})"
     guard, path = _guard(nodes[0])
+    if node.function == "matches" and isinstance(pattern := nodes[1], Literal) and not is_pattern(str(pattern.value)):
+        meant = for_pattern(str(pattern.value), path).partition("write ")[2] if path else ""
+        return f"{_WHAT}: write {guard} && {meant}" if meant else _GENERAL
     if path and all(item.result == BOOL for item in fitting):
         return f"{_WHAT}: write {guard} && {path}{call}"
     nothing = _nothing(held, [*types[1:], *(item.params[0] for item in fitting)])
     return f"{_WHAT}: write {spelt(nodes[0])}.orValue({nothing}){call}" if nothing and spelt(nodes[0]) else _GENERAL
+
+
+def _fits(wanted: Sequence[Type], given: Sequence[Type]) -> bool:
+    """Whether these arguments may be given for those parameters."""
+    return len(wanted) == len(given) and all(
+        is_dyn(type_) or param == type_ or param.kind in (Kind.PARAM, Kind.LIST, Kind.MAP)
+        for param, type_ in zip(wanted, given, strict=True)
+    )
 
 
 def _nothing(held: Type, wanted: Sequence[Type]) -> str:

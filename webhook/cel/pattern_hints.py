@@ -10,7 +10,7 @@ from webhook.cel.library.go_patterns import PatternError
 from webhook.cel.library.regex import compiled
 
 #: A * or + where nothing stands that it could repeat, or a ? that does not open a group's flags.
-_REPEATS_NOTHING: Final = re.compile(r"(?<!\\)(^|\||(?<!\\)\()([*+]|(?<!\()\?)")
+_REPEATS_NOTHING: Final = re.compile(r"(?<!\\)(^|\||\((?:\?:)?)([*+]|(?<!\()\?)")
 #: A text between the signs of a shell's pattern.
 _PLAIN: Final = re.compile(r"\*([^\\.*+?()\[\]{}|^$\"]+)\*")
 _OF_A_SHELL: Final = re.compile(r"\*[\w .\-*]*")
