@@ -87,3 +87,12 @@ def test_what_go_cannot_hash_ends_the_evaluation(text: str, go_type: str, gpu: D
 @pytest.mark.parametrize(("text", "key"), TWICE)
 def test_no_key_is_inserted_twice(text: str, key: str, gpu: Device, verdict: Verdicts) -> None:
     assert verdict(text, gpu) == f"error: insert failed: key {key} already exists"
+
+
+def test_equal_capacities_of_a_device_are_two_keys(verdict: Verdicts) -> None:
+    twice = {"gpu.example.com/a": "16384Mi", "gpu.example.com/b": "16384Mi"}
+    device = Device(driver="gpu.example.com", pool="p", name="g", capacity=twice)
+    assert verdict(f"{C}.transformMapEntry(name, amount, {{amount: name}}).size() == 2", device) == "match"
+    assert verdict(f"{C}.a in {{{C}.b: 1}}", device) == "no match"
+    assert verdict(f"{C}.a in {{{C}.a: 1}}", device) == "match"
+    assert verdict(f"{C}.a == {C}.b", device) == "match"

@@ -7,7 +7,9 @@ made only for expressions that look at a whole domain. Hot paths.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from webhook.cel.access import no_such_key
@@ -206,9 +208,15 @@ def capacity_value(name: str, text: str | Quantity) -> Quantity:
     if isinstance(text, Quantity):
         return text
     try:
-        return cached_quantity(text)
+        return _own_quantity(name, text)
     except ValueError as error:
         raise AbortedError(f"capacity {name}: {error}") from None
+
+
+@lru_cache(maxsize=8192)
+def _own_quantity(_name: str, text: str) -> Quantity:
+    """As a key of a map Go knows a quantity by its place in memory: equal capacities of a device are two keys."""
+    return copy(cached_quantity(text))
 
 
 def attribute_map(attributes: Mapping[str, Attribute]) -> DomainMap:
