@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import pytest
@@ -89,9 +90,9 @@ def test_no_key_is_inserted_twice(text: str, key: str, gpu: Device, verdict: Ver
     assert verdict(text, gpu) == f"error: insert failed: key {key} already exists"
 
 
-def test_equal_capacities_of_a_device_are_two_keys(verdict: Verdicts) -> None:
+def test_equal_capacities_of_a_device_are_two_keys(gpu: Device, verdict: Verdicts) -> None:
     twice = {"gpu.example.com/a": "16384Mi", "gpu.example.com/b": "16384Mi"}
-    device = Device(driver="gpu.example.com", pool="p", name="g", capacity=twice)
+    device = replace(gpu, capacity=twice)
     assert verdict(f"{C}.transformMapEntry(name, amount, {{amount: name}}).size() == 2", device) == "match"
     assert verdict(f"{C}.a in {{{C}.b: 1}}", device) == "no match"
     assert verdict(f"{C}.a in {{{C}.a: 1}}", device) == "match"
