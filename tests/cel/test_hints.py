@@ -184,6 +184,11 @@ HINTS = [
         'device.capacity holds all domains: say what of it, as in device.capacity["<driver>"].memory'
         '.compareTo(quantity("40Gi")) == 0',
     ),
+    ('quantity("1") == semver("1.2.3")', "compare values of one type: an amount and a version are never equal"),
+    (
+        'device.memory == quantity("40Gi")',
+        'write device.attributes["<driver>"].memory, or device.capacity["<driver>"].memory for an amount',
+    ),
     (
         'has(device.attributes["gpu.example.com/model"])',
         'the domain and the name are two keys: write has(device.attributes["gpu.example.com"].model)',
@@ -203,6 +208,10 @@ PATTERNS = [
     (f'{NAME} ~= "A100"', "~=", f'{NAME}.matches("A100")'),
     (f'true && ({NAME}.lowerAscii() =~ r"a[0-9]") && true', "=~", f'{NAME}.lowerAscii().matches(r"a[0-9]")'),
     (f'{NAME} !~ "*A100*"', "!~", f'!{NAME}.contains("A100")'),
+    ('device.capacity["d.io"].productName =~ "A100"', "=~", f'{NAME}.matches("A100")'),
+    ('device.attributes.productName =~ "A100"', "=~", 'device.attributes["<driver>"].productName.matches("A100")'),
+    ('device.capacity["productName"] =~ "A100"', "=~", 'device.attributes["<driver>"].productName.matches("A100")'),
+    ('device.productName =~ "A100"', "=~", 'device.attributes["<driver>"].productName.matches("A100")'),
     ('device.driver =~ "A100" || true', "=~", 'device.driver.matches("A100")'),
 ]
 
@@ -215,7 +224,16 @@ def test_pattern_operators_of_other_languages(text: str, sign: str, offered: str
     assert isinstance(compile_selector(offered), Selector)
 
 
-@pytest.mark.parametrize("text", ['(true ? "a" : "b") =~ "A100"', f'{NAME} =~ "A" + "B"', f"{NAME} =~ A100", f"{NAME} =~"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '(true ? "a" : "b") =~ "A100"',
+        f'{NAME} =~ "A" + "B"',
+        f"{NAME} =~ A100",
+        f"{NAME} =~",
+        'device.attributes["d.io"] =~ "x"',
+    ],
+)
 def test_patterns_that_cannot_be_written_out(text: str) -> None:
     problems = compile_selector(text)
     assert not isinstance(problems, Selector)
@@ -249,6 +267,10 @@ OPTIONAL = [
     ('device.capacity["d.io"].?memory >= "40Gi"', f'has({AMOUNT}) && {AMOUNT}.compareTo(quantity("40Gi")) >= 0'),
     (f'{ALL}.?memory >= quantity("40Gi")', f'has({AMOUNT}) && {AMOUNT}.compareTo(quantity("40Gi")) >= 0'),
     (f'semver("1.2.3") <= {ALL}.?version', f'has({ALL}.version) && {ALL}.version.compareTo(semver("1.2.3")) >= 0'),
+    (
+        'device.capacity["d.io"].?v >= semver("1.2.3")',
+        f'has({ALL}.v) && {ALL}.v.compareTo(semver("1.2.3")) >= 0',
+    ),
     # Calls.
     (f'{ALL}.?productName.matches("x")', f'has({ALL}.productName) && {ALL}.productName.matches("x")'),
     ('device.capacity["d.io"].?memory.isLessThan(quantity("1"))', f'has({AMOUNT}) && {AMOUNT}.isLessThan(quantity("1"))'),
@@ -297,6 +319,9 @@ def test_optional_values(text: str, offered: str) -> None:
                 'device.attributes[?"d.io"].?index > 3',
                 f'"abc".contains({ALL}.?productName)',
                 f"{ALL}.?productName.startsWith(3)",
+                'device.capacity["d.io"].?memory.lowerAscii() == "x"',
+                'device.capacity["d.io"].?memory.compareTo(semver("1.2.3")) > 0',
+                'device.capacity["d.io"].?memory in ["a"]',
                 "[1][?0] > 1",
                 f'{ALL}.?productName.matches("[")',
                 f'{ALL}.?a > device.capacity["d.io"].?b',
@@ -393,6 +418,19 @@ WHOLE = [
         INDEX,
         'device.capacity["d\\"io"].memory.compareTo(quantity("40Gi")) == 0',
     ),
+    # Versions and amounts.
+    (
+        'device.capacity["d.io"].v >= semver("1.2.3")',
+        "a capacity is a quantity, never a version",
+        'device.attributes["d.io"].v.compareTo(semver("1.2.3")) >= 0',
+    ),
+    (
+        'semver("1.2.3") < device.capacity["d.io"].v',
+        "a capacity is a quantity, never a version",
+        'device.attributes["d.io"].v.compareTo(semver("1.2.3")) > 0',
+    ),
+    ('device.capacity.v == semver("1.2.3")', FIRST, 'device.attributes["<driver>"].v.compareTo(semver("1.2.3")) == 0'),
+    ('device.attributes.memory >= quantity("1")', FIRST, f'{NAMED}.compareTo(quantity("1")) >= 0'),
     ("device.attributes.index >= 3", FIRST, 'device.attributes["<driver>"].index >= 3'),
 ]
 

@@ -105,12 +105,17 @@ def _negated(node: Node, type_: Type) -> str:
 
 def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> str:
     """`operator` stands between the first node and the second."""
-    optional = optional_hints.for_compared(operator, nodes, types)
-    if optional:
-        return optional
-    by_name = _by_name_compared(operator, nodes, types) or _by_name_compared(_FLIPPED[operator], nodes[::-1], types[::-1])
-    if by_name:
-        return by_name
+    if any(type_.kind is Kind.ERROR for type_ in types):
+        return ""  # what is wrong with one side has been said
+    said = (
+        optional_hints.for_compared(operator, nodes, types)
+        or _by_name_compared(operator, nodes, types)
+        or _by_name_compared(_FLIPPED[operator], nodes[::-1], types[::-1])
+    )
+    if said:
+        return said
+    if QUANTITY in types and SEMVER in types:
+        return _version_and_amount(operator, nodes, types)
     for type_, constructor, what in _CONSTRUCTORS:
         if type_ in types:
             first = types[0] == type_
@@ -120,11 +125,23 @@ def _comparison(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> 
             against = _constructed(constructor, other, types[1] if first else types[0])
             what += without_unit(other) if type_ == QUANTITY else ""
             return f"{what}: write {_shown(value)}.compareTo({against}) {operator if first else _FLIPPED[operator]} 0"
-    if any(map(is_dyn, types)) or any(type_.kind is Kind.ERROR for type_ in types):
+    if any(map(is_dyn, types)):
         return ""
     if all(type_ in _NUMBERS for type_ in types):
         return f"both sides need one type: write {format_type(types[0])}({_shown(nodes[1])})"
     return f"compare values of one type: {format_type(types[0])} and {format_type(types[1])} are never equal"
+
+
+def _version_and_amount(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> str:
+    """`device.capacity["d"].firmware >= semver("1.2.3")`"""
+    if types[0] != QUANTITY:
+        nodes, operator = nodes[::-1], _FLIPPED[operator]
+    amount, version = nodes
+    path = spelt(amount)
+    if not path.startswith(_CAPACITY) or not spelt(version):
+        return "compare values of one type: an amount and a version are never equal"
+    attribute = path.replace(_CAPACITY, _ATTRIBUTES, 1)
+    return f"a capacity is a quantity, never a version: write {attribute}.compareTo({spelt(version)}) {operator} 0"
 
 
 def _by_name_compared(operator: str, nodes: Sequence[Node], types: Sequence[Type]) -> str:
@@ -139,6 +156,7 @@ def _by_name_compared(operator: str, nodes: Sequence[Node], types: Sequence[Type
     if second is not None:
         return f"{lead} {path}.compareTo({second[1]}) {operator} 0" if of_amount else f"{lead} {path}"
     if spelt(other) and type_ in (QUANTITY, SEMVER):
+        path = path.replace(*((_ATTRIBUTES, _CAPACITY) if type_ == QUANTITY else (_CAPACITY, _ATTRIBUTES)), 1)
         return f"{lead} {path}.compareTo({spelt(other)}) {operator} 0"
     if not isinstance(other, Literal) or not (type_ in _NUMBERS or is_amount(other)):
         return f"{lead} {path}"

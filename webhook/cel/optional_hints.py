@@ -40,7 +40,9 @@ def _compared(operator: str, value: Node, held: Type, other: Node, type_: Type) 
     if not path or (held == QUANTITY and type_ == STRING and not is_amount(other)):
         return _GENERAL
     remark = without_unit(other) if held == QUANTITY else ""
-    if QUANTITY in (held, type_):
+    if held == QUANTITY and type_ == SEMVER:
+        guard, path = (text.replace("device.capacity[", "device.attributes[") for text in (guard, path))
+    elif QUANTITY in (held, type_):
         guard, path = (text.replace("device.attributes[", "device.capacity[") for text in (guard, path))
         shown = shown if type_ == QUANTITY else f"quantity({shown})" if type_ == STRING else f'quantity("{shown}")'
     if QUANTITY in (held, type_) or type_ == SEMVER:
@@ -71,6 +73,8 @@ def _guard(value: Node) -> tuple[str, str]:
 
 def for_listed(nodes: Sequence[Node], types: Sequence[Type]) -> str:
     """For `x.?name in [...]`, and `... in x.?name`; "" when there is no optional value."""
+    if any(map(is_optional, types)) and not all(map(_may_be_listed, types)):
+        return _GENERAL
     if is_optional(types[0]) and not is_optional(types[1]):
         guard, path = _guard(nodes[0])
         return f"{_WHAT}: write {guard} && {path} in {spelt(nodes[1])}" if path and spelt(nodes[1]) else _GENERAL
@@ -80,6 +84,11 @@ def for_listed(nodes: Sequence[Node], types: Sequence[Type]) -> str:
     return _GENERAL if any(map(is_optional, types)) else ""
 
 
+def _may_be_listed(type_: Type) -> bool:
+    """Whether it is no amount: nobody lists those."""
+    return not (is_optional(type_) and type_.params[0] == QUANTITY)
+
+
 def for_called(node: Call, function: Function, nodes: Sequence[Node], types: Sequence[Type], *, member: bool) -> str:
     """For a call on or with an optional value; "" when there is none."""
     if not any(map(is_optional, types)):
@@ -87,7 +96,7 @@ def for_called(node: Call, function: Function, nodes: Sequence[Node], types: Seq
     if not member or not is_optional(types[0]):
         return _GENERAL
     held, arguments = types[0].params[0], [spelt(argument) for argument in nodes[1:]]
-    fitting = [item for item in function.overloads if item.member and _fits(item.params[1:], types[1:])]
+    fitting = [item for item in function.overloads if item.member and _fits(item.params, (held, *types[1:]))]
     if not fitting or any(map(is_optional, types[1:])) or not all(arguments):
         return _GENERAL
     call = f".{node.function}({', '.join(arguments)})"

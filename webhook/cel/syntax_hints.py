@@ -49,6 +49,11 @@ _VALUE: Final = re.compile(r"""((?<![\w.\])"'])[A-Za-z_]\w*(?:\.\w+|\[(?:"[^"\\\
 _PATTERN: Final = re.compile(
     r"""([=!]~|~=?)\*?\s*(?:("[^"\\]*"|'[^'\\]*'|[rR]"[^"]*"|[rR]'[^']*')|/([^"/\\]*)/)\s*(?=$|&&|\|\||[):?])"""
 )
+_WHOLE: Final = re.compile(r"device(?:\.allowMultipleAllocations|\.(?:attributes|capacity)(?:\[[^\]]*\])?)?")
+_BY_NAME: Final = re.compile(
+    r"""device\.(?:(?:(?:attributes|capacity)\.)?(?!(?:attributes|capacity|driver|allowMultipleAllocations)\b)(\w+)"""
+    r"""|(?:attributes|capacity)\[["'](\w+)["']\])"""
+)
 _BARE_TEXT: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z0-9][\w-]*)*")
 
 
@@ -75,15 +80,24 @@ def _for_sign(before: str, rest: str) -> str:
 
 def _for_pattern(before: str, rest: str) -> str:
     """`x =~ "A100"`, with Perl's slashes too."""
-    value, found = _VALUE.search(before), _PATTERN.match(rest)
-    if value is None or found is None:
+    read, found = _VALUE.search(before), _PATTERN.match(rest)
+    value = _attribute(read[1]) if read is not None else ""
+    if not value or found is None:
         return '=~ and !~ are no operators of CEL: ask x.matches("A100"), or !x.matches("A100")'
     pattern = found[2] if found[2] is not None else f'"{found[3]}"'
-    asked = f"{value[1]}.matches({pattern})"
+    asked = f"{value}.matches({pattern})"
     text = pattern.lstrip("rR")[1:-1]
     if not is_pattern(text):
-        asked = for_pattern(text, value[1]).partition("write ")[2] or "x.matches(...) with a pattern that RE2 can read"
+        asked = for_pattern(text, value).partition("write ")[2] or "x.matches(...) with a pattern that RE2 can read"
     return f"{found[1]} is no operator of CEL: write {'!' if '!' in found[1] else ''}{asked}"
+
+
+def _attribute(path: str) -> str:
+    """What is asked for a pattern: no capacity, and what is in a domain; "" of a whole domain."""
+    by_name = _BY_NAME.fullmatch(path)
+    if by_name is not None:
+        return f'device.attributes["<driver>"].{by_name[1] or by_name[2]}'
+    return "" if _WHOLE.fullmatch(path) else re.sub(r"^device\.capacity\b", "device.attributes", path)
 
 
 def _for_word(before: str, rest: str) -> str:

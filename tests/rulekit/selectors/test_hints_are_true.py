@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,12 @@ TESTS = (
     ' == "1.2.3"',
     '.string == "x"',
     " != 7 + 1",
+    " > 40",
+    ' == "40Gi"',
+    ' =~ "H100"',
+    '.matches("*H100*")',
+    ' == quantity("40Gi")',
+    ' >= semver("1.2.3")',
 )
 FORMS = (
     "{a}",
@@ -81,6 +88,8 @@ def path(chance: random.Random, devices: list[Device]) -> str:
         name = "colour"
     elif slip == 4:
         return chance.choice([f'device.{kind}["{name}"]', f"device.{kind}.{name}", f"device.{name}"])
+    elif slip == 5:
+        return chance.choice([f'device.{kind}["{domain}"].?{name}', f'device.{kind}["{domain}"][?"{name}"]'])
     return f'device.{kind}["{domain}"].{name}' if chance.random() < 0.8 else f"device.{kind}['{domain}']['{name}']"
 
 
@@ -157,7 +166,7 @@ def test_hints_against_compile_errors(vendor: str) -> None:
         compiled = compile_for(at.server, text)
         for problem in compiled if isinstance(compiled, tuple) else ():
             hint = with_domain(problem.hint, at.inventory)
-            if "write device." in hint and "<driver>" not in hint and ", or " not in hint:
+            if re.search(r"write (?:device\.|has\(|![a-z]|semver|quantity)", hint) and ", or " not in hint:
                 said += 1
                 assert is_cel(at, offered(hint)), (text, hint)
     assert said > 5

@@ -48,3 +48,12 @@ def test_what_can_be_no_attribute_stays_a_capacity() -> None:
     assert [with_domain(problem.hint, at.inventory) for problem in problems] == [
         f'{FIRST}: write {CAPACITY}.memory.compareTo(quantity("40Gi")) == 0'
     ]
+
+
+def test_what_is_asked_for_a_pattern_stays_an_attribute() -> None:
+    at = fleet_of(device_slice("node-a", device("gpu-0", {}, {"memory": "1"}), driver="gpu.example.com"))
+    problems = compile_for(at.server, 'device.attributes.memory =~ "40"')
+    assert not isinstance(problems, Selector)
+    assert [with_domain(problem.hint, at.inventory) for problem in problems] == [
+        f'=~ is no operator of CEL: write {ATTRIBUTES}.memory.matches("40")'
+    ]

@@ -15,7 +15,7 @@ _DRIVER: Final = "<driver>"
 _EXAMPLE: Final = "gpu.example.com"
 _PATH: Final = re.compile(
     rf'device\.(attributes|capacity)\["({re.escape(_DRIVER)}|{re.escape(_EXAMPLE)})"\]\.(\w+)'
-    r'(?: ([=!]=|[<>]=?) (-?[0-9][0-9.]*)$|\.compareTo\(quantity\("([^"]*)"\)\) ([=!]=|[<>]=?) 0$|(\.compareTo\())?'
+    r'(?: ([=!]=|[<>]=?) (-?[0-9][0-9.]*)$|\.compareTo\(quantity\("([^"]*)"\)\) ([=!]=|[<>]=?) 0$|(\.\w+\())?'
 )
 _INT: Final = re.compile(r"-?[0-9]{1,18}")
 _EITHER: Final = re.compile(r"(write \S+), or \S+ for an amount")
