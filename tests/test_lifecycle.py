@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -64,6 +64,19 @@ async def test_orderly_end() -> None:
     await run(life, listener, EternalTask(name="watch", run=for_ever))
     assert listener.asked == IN_ORDER
     assert life.ending is True
+
+
+@pytest.mark.parametrize("ask", [Life.end, Life.end_at_once])
+async def test_whoever_sees_that_it_ends_sees_it_drain(ask: Callable[[Life], None]) -> None:
+    """An answer that says not ready must also close its connection: nothing may come between the two."""
+    life = Life()
+    listener = FakeListener(life)
+    running = asyncio.create_task(run(life, listener))
+    while life.state != "serving":
+        await asyncio.sleep(0)
+    ask(life)
+    assert (life.ending, listener.asked[-1]) == (True, ("drain", "draining"))
+    await running
 
 
 @pytest.mark.parametrize("hurry", ["end twice", "at once"])

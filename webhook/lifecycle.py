@@ -59,6 +59,7 @@ class Life:
         self._ending = asyncio.Event()
         self._hurry = asyncio.Event()
         self._faults: list[Exception] = []
+        self._listener: Listener | None = None
 
     @property
     def ending(self) -> bool:
@@ -70,11 +71,19 @@ class Life:
         if self._ending.is_set():
             self._hurry.set()
         self._ending.set()
+        self._drain()
 
     def end_at_once(self) -> None:
         """Ask for an end without a drain. Calls in flight are still finished."""
         self._hurry.set()
         self._ending.set()
+        self._drain()
+
+    def _drain(self) -> None:
+        """At once, and not when `run` gets to it: no answer says that the process ends and leaves its connection open."""
+        if self._listener is not None and self.state == "serving":
+            self.state = "draining"
+            self._listener.drain()
 
     async def run(self, listener: Listener, tasks: Sequence[EternalTask], *, drain_seconds: float) -> None:
         """Run everything until the end is asked for, then drain and stop.
@@ -82,13 +91,13 @@ class Life:
         A task that fails or ends by itself is a fault: the process then ends in the same order, so that no call in flight is
         lost, and ExceptionGroup is raised with all faults.
         """
+        self._listener = listener
         async with asyncio.TaskGroup() as group:
-            eternal = [group.create_task(self._for_ever(task), name=task.name) for task in tasks]
             serving = group.create_task(self._serve(listener), name="server")
+            eternal = [group.create_task(self._for_ever(task), name=task.name) for task in tasks]
             self.state = "serving"
             await self._ending.wait()
-            self.state = "draining"
-            listener.drain()
+            self._drain()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), drain_seconds)
             self.state = "stopping"
