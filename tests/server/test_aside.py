@@ -34,7 +34,7 @@ def pod(template: str = "t", **spec: Any) -> dict[str, Any]:
 def sort(body: Any, kind: str = "ResourceClaim", **request: Any) -> Any:
     group = "" if kind == "Pod" else "resource.k8s.io"
     document = review_body(kind={"group": group, "version": "v1", "kind": kind}, object=body, **request)
-    return sort_of(read_review(document))
+    return sort_of(read_review(document), json.dumps(document).encode())
 
 
 def test_what_leads_to_no_claim_has_no_sort() -> None:

@@ -34,9 +34,9 @@ _OF_A_POD: Final = ("resourceClaims", "nodeName", "nodeSelector", "affinity", "t
 _write = msgspec.json.Encoder().encode
 
 
-def sort_of(review: Review) -> Hashable:
+def sort_of(review: Review, raw: bytes) -> Hashable:
     """Equal for reviews that take the same to be judged, on one cluster under one set of policies; None for those that lead
-    to no claim, and are quick."""
+    to no claim, and are quick. `raw` is what the review was read from."""
     body, before = review.object, review.old_object
     if review.kind == "Pod":
         spec = mapping(mapping(body).get("spec"))
@@ -45,7 +45,7 @@ def sort_of(review: Review) -> Hashable:
         containers = (*sequence(spec.get("initContainers")), *sequence(spec.get("containers")))
         asked = [mapping(container).get("resources") for container in containers]
         decides: Any = [[spec.get(name) for name in _OF_A_POD], asked]
-    elif review.kind in _CLAIMS or b'"resourceClaims"' in _write(body):
+    elif review.kind in _CLAIMS or b'"resourceClaims"' in raw:
         decides = [mapping(body).get("spec"), mapping(before).get("spec")]
     else:
         return None

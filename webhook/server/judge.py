@@ -124,7 +124,7 @@ class Judge:
         sort = None
         if len(case.body) <= LARGE_BYTES:
             review = read(case.body)
-            sort = sort_of(review)
+            sort = sort_of(review, case.body)
             if sort is None or self._quick.knows(sort, case.on):
                 return self._judged(case, review)
             del review  # it takes up to 25 times the memory of its body: nobody keeps one while others are judged
