@@ -18,6 +18,7 @@ from webhook.fleet.nodes import NodeSet
 from webhook.fleet.pool import Pool
 from webhook.model.claim import MAX_RESULTS
 from webhook.model.device import Device
+from webhook.rulekit.selectors.names import names_in
 from webhook.rulekit.shapes.candidates import offers
 from webhook.rulekit.shapes.catalog import Catalog
 from webhook.rulekit.shapes.possible import Usable
@@ -29,6 +30,7 @@ Supply: TypeAlias = "Mapping[str, list[tuple[Device, int]]]"
 _SHARABLE: Final = ("sharable", "")
 #: The attributes and capacities of a device that are read.
 _Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
+_Layout: TypeAlias = "_Names | tuple[frozenset[str], frozenset[str]]"
 
 
 class Apart:
@@ -36,7 +38,7 @@ class Apart:
 
     def __init__(self, names: frozenset[str] | None) -> None:
         self._names = names
-        self._read: dict[_Names, _Names] = {}
+        self._read: dict[_Layout, _Names] = {}
 
     def sort(self, device: Device) -> Hashable:
         """Equal for devices that say the same wherever it looks."""
@@ -47,7 +49,8 @@ class Apart:
 
     def likeness(self, pool: Pool) -> Hashable:
         """Equal for pools whose devices, one by one, are of the same sorts."""
-        attributes, capacity = self._of(_names_in(pool))
+        names = names_in(pool)
+        attributes, capacity = self._of((names.attributes, names.capacities))
         reads: Reads = (
             *[("attribute", name) for name in attributes],
             *[("capacity", name) for name in capacity],
@@ -55,7 +58,7 @@ class Apart:
         )
         return reads, likeness(pool, reads)
 
-    def _of(self, names: _Names) -> _Names:
+    def _of(self, names: _Layout) -> _Names:
         found = self._read.get(names)
         if found is None:
             attributes, capacity = (tuple(sorted(name for name in part if self._looks_at(name))) for part in names)
@@ -64,16 +67,6 @@ class Apart:
 
     def _looks_at(self, name: str) -> bool:
         return self._names is None or name.rpartition("/")[2] in self._names
-
-
-def _names_in(pool: Pool) -> _Names:
-    """All attributes and capacities of a pool's devices. Remembered on the pool."""
-    found: _Names | None = pool.memo.get("layout")
-    if found is None:
-        attributes = dict.fromkeys(name for device in pool.devices for name in device.attributes)
-        capacity = dict.fromkeys(name for device in pool.devices for name in device.capacity)
-        found = pool.memo["layout"] = (tuple(attributes), tuple(capacity))
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def names_of(inventory: Inventory, driver: str) -> Names:
 
 def _names_of(inventory: Inventory, driver: str) -> Names:
     # Pools are few in kind: the same names are put together once.
-    kinds = {_names_in(pool) for pool in inventory.pools_of(driver)}
+    kinds = {names_in(pool) for pool in inventory.pools_of(driver)}
     found = _NOTHING
     for names in kinds:
         found |= names
@@ -58,7 +58,8 @@ def names_among(inventory: Inventory, devices: Bits) -> Names:
     return remembered(inventory.memo, ("names", devices), lambda: _names(devices_in(inventory, devices)))
 
 
-def _names_in(pool: Pool) -> Names:
+def names_in(pool: Pool) -> Names:
+    """What the devices of a pool have. Remembered on the pool."""
     return remembered(pool.memo, "names", lambda: _names(pool.devices))
 
 

@@ -29,7 +29,6 @@ class _Token:
     sign: str  # "" for a text, the word or sign otherwise
     start: int
     end: int
-    is_word: bool
 
 
 def conjuncts(text: str) -> tuple[str, ...]:
@@ -78,7 +77,7 @@ def _tokens(text: str) -> list[_Token] | None:
         sign = "" if match["raw"] or match["text"] else match["word"] or match["sign"].replace(" ", "")
         if sign in ("//", "?", ":"):
             return None
-        found.append(_Token("[" if sign.startswith("[") else sign, match.start(), match.end(), bool(match["word"])))
+        found.append(_Token("[" if sign.startswith("[") else sign, match.start(), match.end()))
     return found
 
 
