@@ -28,7 +28,6 @@ from webhook.rulekit.view import View
 #: alternatives, and 4,096 shapes of each.
 MOST_STEPS: Final = 3_000_000
 _STEPS_PER_SHAPE: Final = 32
-_STEPS: Final = "steps of claim rules"
 _NO_STEPS: Final = CelError(f"ClaimRules take more than {MOST_STEPS:,} steps on this object")
 
 
@@ -93,19 +92,23 @@ class Values(Mapping[str, Any]):
 
     def evaluated(self, expression: Expression) -> object | CelError:
         """The result of an expression, or its error: one when the steps of the review are used up."""
-        if not self._left():
+        if not self._left:
             return _NO_STEPS
-        result, steps = expression.tried(self, self._left())
-        self._view.memo[_STEPS] = 0 if result is None else max(self._left() - steps, 0)
+        result, steps = expression.tried(self, self._left)
+        self._take(self._left if result is None else steps)
         return _NO_STEPS if result is None else result
 
     def _listed(self, shapes: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        self._view.memo[_STEPS] = max(self._left() - _STEPS_PER_SHAPE * len(shapes), 0)
+        self._take(_STEPS_PER_SHAPE * len(shapes))
         return shapes
 
+    @property
     def _left(self) -> int:
-        left = self._view.memo.get(_STEPS)
+        left = self._view.memo.get("steps of claim rules")
         return left if isinstance(left, int) else MOST_STEPS
+
+    def _take(self, steps: int) -> None:
+        self._view.memo["steps of claim rules"] = max(self._left - steps, 0)
 
 
 def _shared(view: View, name: str, of: object, value: Callable[[], object]) -> Shared:
