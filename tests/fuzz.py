@@ -89,7 +89,7 @@ class Target:
             "query_string": b"timeout=10s",
             "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())],
         }
-        asyncio.run(self.endpoints[path](scope, receive, send))  # type: ignore[arg-type]
+        asyncio.run(self.endpoints[path](scope, receive, send))
         status = int(sent[0]["status"])
         self.statuses[status] += 1
         self.recorder.decisions.clear()
@@ -111,7 +111,7 @@ class _Sink:
 def build_target(fleet: Fleet, policies: PolicySet) -> Target:
     """The endpoints of a server with that fleet and those policies."""
     target = Target()
-    events = EventLog(_Sink(target.events), lambda: NOW)  # type: ignore[arg-type]
+    events = EventLog(_Sink(target.events), lambda: NOW)
     engine = Engine(
         decide=partial(decide, settings=EngineSettings()),
         undecided=partial(undecided, settings=EngineSettings()),
@@ -124,7 +124,7 @@ def build_target(fleet: Fleet, policies: PolicySet) -> Target:
     budget = Budget(HttpSettings().max_bodies_bytes)
     for path, phase in (("/mutate", "mutate"), ("/validate", "validate")):
         target.endpoints[path] = AdmissionEndpoint(
-            phase,  # type: ignore[arg-type]
+            phase,
             judge,
             HttpSettings(),
             budget,

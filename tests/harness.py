@@ -82,7 +82,7 @@ def review_of(
         subresource="",
         name=meta.get("name", ""),
         namespace=meta.get("namespace", "") if namespace is None else namespace,
-        operation=operation,  # type: ignore[arg-type]
+        operation=operation,
         user=User(name=user, groups=tuple(groups)),
         object=body,
         old_object=old,

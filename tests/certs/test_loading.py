@@ -40,7 +40,7 @@ def test_without_files_in_memory_there_is_one_for_us_alone(tmp_path: Path, monke
     load = ssl.SSLContext.load_cert_chain
 
     class Watching(ssl.SSLContext):
-        def load_cert_chain(self, certificate: str, key: str) -> None:  # type: ignore[override]
+        def load_cert_chain(self, certificate: str, key: str) -> None:
             seen.extend(stat.S_IMODE(path.stat().st_mode) for path in (Path(key), Path(key).parent))
             load(self, certificate, key)
 

@@ -39,7 +39,7 @@ def a_rule() -> Callable[..., Rule]:
         return Rule(
             id=rule_id,
             policy_kind="Checks",
-            subjects=KINDS,  # type: ignore[arg-type]
+            subjects=KINDS,
             reasons=reasons,
             check=check or (lambda _view, _policy: findings),
             mutate=mutate,

@@ -184,6 +184,6 @@ def test_remembering_changes_no_answer() -> None:
     for body in pods:
         for phase in ("mutate", "validate"):
             review = review_of(body)
-            first, second = (decide(review, world, policies, NOW, phase=phase) for _ in range(2))  # type: ignore[arg-type]
-            fresh = decide(review, replace(world, as_of=world.as_of), policies, NOW, phase=phase)  # type: ignore[arg-type]
+            first, second = (decide(review, world, policies, NOW, phase=phase) for _ in range(2))
+            fresh = decide(review, replace(world, as_of=world.as_of), policies, NOW, phase=phase)
             assert first == second == fresh

@@ -139,7 +139,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_an_answer_that_is_no_object(server: ApiServer, client: Client) -> None:
-    server.answer = lambda asked: (200, ["a", "list"])  # type: ignore[assignment,method-assign,return-value]
+    server.answer = lambda asked: (200, ["a", "list"])
     with pytest.raises(ClusterError, match=r"^GET /x: the answer is no JSON object$"):
         client.get("/x")
 

@@ -76,8 +76,8 @@ def made(server: ApiServer, client: Client, events: EventLog) -> Iterator[Callab
 
     def make(**settings: object) -> Reader:
         workloads = settings.pop("workloads", tuple)
-        chosen = replace(ClusterSettings(timing=QUICK), **settings)  # type: ignore[arg-type]
-        states.append(ClusterState(client, chosen, events=events, clock=real_now, workloads=workloads))  # type: ignore[arg-type]
+        chosen = replace(ClusterSettings(timing=QUICK), **settings)
+        states.append(ClusterState(client, chosen, events=events, clock=real_now, workloads=workloads))
         return Reader(states[-1])
 
     yield make
@@ -419,7 +419,7 @@ def test_a_fault_of_ours_reads_everything_anew(
     def fails_once(*arguments: object) -> Fleet:
         if failures:
             raise failures.pop()
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)
 
     monkeypatch.setattr(cluster_state, "with_changes", fails_once)
     server.put(node("node-2"))

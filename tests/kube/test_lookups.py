@@ -86,7 +86,7 @@ async def test_a_server_that_is_slow_is_not_waited_for(server: ApiServer, lookup
             time.sleep(0.6)
         return real(asked)
 
-    server.answer = slow  # type: ignore[assignment,method-assign]
+    server.answer = slow
     server.put(template("one-gpu"))
     began = time.monotonic()
     answer = await lookups([ref("ResourceClaimTemplate", "slow"), ref("ResourceClaimTemplate", "one-gpu")], 0.2)

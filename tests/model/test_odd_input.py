@@ -31,7 +31,7 @@ READERS: dict[str, Callable[[object], object]] = {
     "quota": read_quota,
     "taint rule": read_taint_rule,
     "meta": read_meta,
-    **{kind.kind: lambda raw, kind=kind: read_workload(raw, kind) for kind in BUILT_IN_WORKLOADS},  # type: ignore[misc]
+    **{kind.kind: lambda raw, kind=kind: read_workload(raw, kind) for kind in BUILT_IN_WORKLOADS},
 }
 
 # The keys that readers look for, so that odd values turn up where something is read and not only beside it.

@@ -23,7 +23,7 @@ def labels(*expressions: LabelExpression, **match: str) -> LabelSelector:
 
 
 def expression(key: str, operator: str, *values: str) -> LabelExpression:
-    return LabelExpression(key=key, operator=operator, values=values)  # type: ignore[arg-type]
+    return LabelExpression(key=key, operator=operator, values=values)
 
 
 @pytest.mark.parametrize(

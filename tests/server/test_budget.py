@@ -38,7 +38,7 @@ def call(body: bytes) -> bytes:
 
 
 def parts(mib: float = 0.3, **others: object) -> Parts:
-    return Parts(http=HttpSettings(max_bodies_bytes=int(mib * MIB)), **others)  # type: ignore[arg-type]
+    return Parts(http=HttpSettings(max_bodies_bytes=int(mib * MIB)), **others)
 
 
 def test_the_first_bytes_of_every_body_are_free() -> None:

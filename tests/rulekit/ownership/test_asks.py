@@ -47,7 +47,7 @@ def cluster(*objects: dict, **server: object) -> Fleet:
         device_slice("both", gpu("gpu-0", H100), pool="both"),
         device_slice("both", device("card-0", {"model": "Flex 170"}), driver=INTEL, pool="both-intel"),
         *objects,
-        **server,  # type: ignore[arg-type]
+        **server,
     )
 
 

@@ -67,7 +67,7 @@ def cluster(*objects: dict, mapped: bool = False, server: str = "1.36") -> Fleet
 
 
 def judged(fleet: Fleet, policy: DeviceOwnership, feasible: int | None = None, **asked: object) -> tuple[GroupAsks, Conflicts]:
-    view = view_of(pod("x", **asked), fleet)  # type: ignore[arg-type]
+    view = view_of(pod("x", **asked), fleet)
     asks = group_asks(asks_of(view), policy)
     assert asks is not None
     return asks, conflicts(fleet, policy, asks, fleet.nodes.all if feasible is None else feasible)

@@ -90,7 +90,7 @@ def test_what_the_plugin_offers_is_allocatable_above_zero_of_a_listed_name() -> 
 
 def test_what_the_plugin_holds_is_what_its_pods_were_given() -> None:
     def holder(name: str, where: str, resource: str = PLUGIN, **fields: object) -> dict:
-        return pod(name, extended={resource: "2"}, nodeName=where, **fields)  # type: ignore[arg-type]
+        return pod(name, extended={resource: "2"}, nodeName=where, **fields)
 
     by_dra = {
         "extendedResourceClaimStatus": {

@@ -125,7 +125,7 @@ TABLE = [
 @pytest.mark.parametrize(("text", "expected"), TABLE)
 def test_why_nothing_matches(text: str, expected: str) -> None:
     at = fleet()
-    assert at.inventory.sets.of(_compiled(at, text)).match == 0  # type: ignore[union-attr]
+    assert at.inventory.sets.of(_compiled(at, text)).match == 0
     assert why_nothing_matches(at.inventory, at.inventory.sets.everything, (text,), Steps()) == expected
 
 

@@ -16,7 +16,7 @@ def test_the_fields_of_a_shape() -> None:
     assert value["models"] == ["b", "h100"]
     assert value["drivers"] == ["gpu.nvidia.com", "other.example.com"]
     assert value["capacity"] == {"gpu.nvidia.com/memory": "120Gi", "other.example.com/memory": "500M"}
-    first = value["devices"][0]  # type: ignore[index]
+    first = value["devices"][0]
     assert first == {"driver": "gpu.nvidia.com", "model": "h100", "attributes": one.attributes, "capacity": one.capacity}
 
 
